@@ -1,0 +1,195 @@
+//! From readings, charges and findings to a snapshot.
+
+use std::collections::BTreeMap;
+
+use model::{
+    Bytes, Category, CategoryShare, Charge, ChargedBytes, Device, Estimated, Gap, Measured, Method,
+    Notice, Process, ProcessKey, Provenance, Reading, Severity, Source, Stamp, Total,
+};
+
+use crate::models::{Findings, categorise, runtimes};
+use crate::processes::{Facts, Watched};
+
+/// Sorts devices into index order and numbers them: by vendor group, then by memory, largest first
+/// and unknown last, then by place on the bus, so that identical cards keep their order.
+///
+/// `totals` remembers memory sizes, so that a device that stops answering keeps its place.
+pub(crate) fn index_devices(
+    devices: &mut [(u32, Device)],
+    totals: &mut BTreeMap<model::DeviceKey, Bytes>,
+) -> BTreeMap<u32, u32> {
+    for (_, device) in devices.iter() {
+        if let Some(total) = device.memory.total.value() {
+            totals.insert(device.key.clone(), *total);
+        }
+    }
+    let rank = |device: &Device| {
+        let memory = totals.get(&device.key).copied();
+        (
+            device.vendor != model::Vendor::Nvidia,
+            std::cmp::Reverse(memory),
+            device.key.clone(),
+        )
+    };
+    devices.sort_by_key(|(_, device)| rank(device));
+    let mut index_of = BTreeMap::new();
+    for (index, (slot, device)) in (0_u32..).zip(devices.iter_mut()) {
+        device.index = index;
+        index_of.insert(*slot, index);
+    }
+    index_of
+}
+
+/// Puts one process together.
+pub(crate) fn process(
+    key: ProcessKey,
+    facts: Facts,
+    watched: Option<&Watched>,
+    charges: Vec<Charge>,
+    findings: Findings,
+    now: Stamp,
+) -> Process {
+    let runtimes = match watched {
+        Some(watched) => runtimes(&watched.maps, now),
+        None => Reading::missing(
+            facts.name.gap().unwrap_or(Gap::NotFound),
+            Provenance {
+                source: Source::Proc,
+                counter: "maps",
+                at: now,
+            },
+        ),
+    };
+    let (category, category_reason) =
+        categorise(&facts.name, &findings.models, &runtimes, &charges);
+    let receipt = receipt(&charges, &findings);
+    Process {
+        key,
+        foreign_pid: None,
+        pid_mark: None,
+        name: facts.name,
+        exe: facts.exe,
+        user: facts.user,
+        command_line: facts.command_line,
+        parent: facts.parent,
+        started: facts.started,
+        ports: facts.ports,
+        container: facts.container,
+        category,
+        category_reason,
+        runtimes,
+        charges,
+        models: findings.models,
+        segments_reported: Vec::new(),
+        segments_estimated: findings.segments,
+        receipt,
+        server: findings.server,
+    }
+}
+
+/// A receipt needs one measured size that the parts belong to: with several devices it is not known
+/// which part lies where.
+fn receipt(charges: &[Charge], findings: &Findings) -> Option<model::receipt::Receipt> {
+    let [charge] = charges else { return None };
+    let measured = charge
+        .memory
+        .vram
+        .known()
+        .and_then(ChargedBytes::measured)?;
+    model::receipt::remainder(charge.device_index, measured, &[], &findings.segments)
+}
+
+/// Fills in what of a device depends on its processes.
+pub(crate) fn account(device: &mut Device, processes: &[Process], notices: &mut Vec<Notice>) {
+    let mut attributed = Total::nothing();
+    let mut shares: BTreeMap<Category, Total> = BTreeMap::new();
+    for process in processes {
+        for charge in process
+            .charges
+            .iter()
+            .filter(|c| c.device_index == device.index)
+        {
+            // The size is measured also where its owner was inferred, and the remainder of the
+            // device is a matter of sizes. By category, only rows with a measured owner count.
+            let known = charge.memory.vram.known();
+            attributed.include(known.map(ChargedBytes::size));
+            if known.is_some_and(|bytes| bytes.measured().is_none()) {
+                continue;
+            }
+            let size = known.and_then(ChargedBytes::measured);
+            shares
+                .entry(process.category)
+                .or_insert(Total::nothing())
+                .include(size);
+        }
+    }
+    device.categories = shares
+        .into_iter()
+        .map(|(category, memory)| CategoryShare { category, memory })
+        .collect();
+    device
+        .categories
+        .sort_by_key(|share| std::cmp::Reverse(share.memory.known));
+    device.memory.attributed = attributed;
+    let from = |at| Provenance {
+        source: Source::Derived,
+        counter: "used - attributed",
+        at,
+    };
+    device.memory.unattributed = match &device.memory.used {
+        Reading::Missing(missing) => Reading::missing(Gap::InputMissing, from(missing.from.at)),
+        Reading::Known(Measured {
+            value,
+            from: used_from,
+        }) => {
+            device.categories_normalized = attributed.known > *value;
+            if device.categories_normalized {
+                notices.push(Notice {
+                    code: "sum_exceeds_used",
+                    severity: Severity::Info,
+                    subject: format!("gpu:{}", device.index).into(),
+                    text: format!(
+                        "the processes' memory on GPU {} adds up to more than the device says is \
+                         used: memory they share is counted by each",
+                        device.index
+                    )
+                    .into(),
+                });
+            }
+            let rest = Bytes(value.0.saturating_sub(attributed.known.0));
+            Reading::Known(Estimated {
+                // What a row without a size holds is in the rest too.
+                low: if attributed.is_complete() {
+                    rest
+                } else {
+                    Bytes(0)
+                },
+                high: rest,
+                method: Method::Derived,
+                from: from(used_from.at),
+            })
+        }
+    };
+}
+
+/// Largest measured memory first, then by number: a stable order for views that do not sort.
+pub(crate) fn sort(processes: &mut [Process]) {
+    processes.sort_by_cached_key(|process| {
+        let largest = process
+            .charges
+            .iter()
+            .filter_map(|c| c.memory.vram.known())
+            .map(ChargedBytes::size)
+            .max();
+        (std::cmp::Reverse(largest), process.key)
+    });
+}
+
+/// Sum of the measured sizes of all rows.
+pub(crate) fn measured_total(processes: &[Process]) -> Total {
+    let mut total = Total::nothing();
+    for charge in processes.iter().flat_map(|process| &process.charges) {
+        total.include(charge.memory.vram.known().and_then(ChargedBytes::measured));
+    }
+    total
+}

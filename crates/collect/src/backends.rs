@@ -1,0 +1,133 @@
+//! Registered backends: what each looks for, and what it found.
+
+use std::fmt::Write as _;
+
+use model::{SourceState, SourceStatus, Text};
+use raw::MachineFacts;
+
+use crate::host::Host;
+use crate::nvml::Nvml;
+
+/// A source of devices and processes.
+pub struct Backend {
+    /// Its stable name in `sources[]`.
+    pub id: &'static str,
+    status: fn(&Evidence<'_>) -> SourceStatus,
+}
+
+/// What a backend's status is derived from.
+pub(crate) struct Evidence<'a> {
+    pub(crate) nvml: &'a Nvml,
+    pub(crate) host: &'a Host,
+    pub(crate) facts: &'a MachineFacts,
+}
+
+/// Every backend, in display order.
+pub const BACKENDS: &[Backend] = &[
+    Backend {
+        id: "nvml",
+        status: |evidence| evidence.nvml.status(evidence.facts),
+    },
+    Backend {
+        id: "drm.fdinfo",
+        status: drm,
+    },
+    Backend {
+        id: "pci",
+        status: pci,
+    },
+];
+
+pub(crate) fn statuses(evidence: &Evidence<'_>) -> Vec<SourceStatus> {
+    BACKENDS
+        .iter()
+        .map(|backend| (backend.status)(evidence))
+        .collect()
+}
+
+fn status(
+    id: &'static str,
+    state: SourceState,
+    detail: String,
+    hint: Option<&str>,
+) -> SourceStatus {
+    SourceStatus {
+        id,
+        state,
+        detail: detail.into(),
+        hint: hint.map(Text::from),
+    }
+}
+
+/// Cards of other drivers are found and named; their memory is not read by this version.
+fn drm(evidence: &Evidence<'_>) -> SourceStatus {
+    let id = "drm.fdinfo";
+    if &*evidence.facts.os != "linux" {
+        return status(
+            id,
+            SourceState::NotApplicable,
+            "Linux only".to_owned(),
+            None,
+        );
+    }
+    let cards: Vec<String> = evidence
+        .host
+        .drm_cards()
+        .iter()
+        .filter(|(_, driver)| driver.as_deref() != Some("nvidia"))
+        .map(|(card, driver)| format!("{card} ({})", driver.as_deref().unwrap_or("driver unknown")))
+        .collect();
+    if cards.is_empty() {
+        let detail = "no card of another driver in /sys/class/drm".to_owned();
+        return status(id, SourceState::Absent, detail, None);
+    }
+    let detail = format!(
+        "found {}, but this version reads NVIDIA devices only",
+        cards.join(", ")
+    );
+    status(id, SourceState::NotApplicable, detail, None)
+}
+
+/// The bus shows devices that no driver answers for.
+fn pci(evidence: &Evidence<'_>) -> SourceStatus {
+    let id = "pci";
+    if &*evidence.facts.os != "linux" {
+        let detail = format!("devices are not looked for on {} yet", evidence.facts.os);
+        return status(id, SourceState::NotApplicable, detail, None);
+    }
+    match evidence.host.bus() {
+        Err(gap) => {
+            let detail = format!("/sys/bus/pci/devices: {}", gap.sentence());
+            status(id, SourceState::Absent, detail, None)
+        }
+        Ok([]) => {
+            let detail = "no display device in /sys/bus/pci/devices".to_owned();
+            status(id, SourceState::Absent, detail, None)
+        }
+        Ok(devices) => {
+            let mut detail = String::from("display devices:");
+            for device in devices {
+                let vendor = match device.vendor {
+                    0x10de => "NVIDIA",
+                    0x1002 => "AMD",
+                    0x8086 => "Intel",
+                    0x1a03 => "ASPEED (server management)",
+                    0x1234 | 0x1af4 | 0x1b36 | 0x15ad => "virtual",
+                    _ => "other",
+                };
+                let power = match device.power {
+                    Ok(model::PowerState::Suspended) => ", asleep",
+                    _ => "",
+                };
+                // Writing to a string cannot fail.
+                let _ = write!(detail, " {} {vendor}{power};", device.address);
+            }
+            status(
+                id,
+                SourceState::Ok,
+                detail.trim_end_matches(';').to_owned(),
+                None,
+            )
+        }
+    }
+}

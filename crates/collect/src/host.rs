@@ -1,0 +1,224 @@
+//! The machine itself: kernel, namespace, boot time, and which display devices the PCI bus has.
+
+use model::{Gap, HostFacts, Mode, PciAddress, PidNamespace, PowerState, Stamp, Text};
+use raw::{Inline, Machine, Reply};
+
+/// Inode of the first PID namespace (`include/linux/proc_ns.h`, `PROC_PID_INIT_INO`).
+const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
+
+/// PCI vendor id of NVIDIA.
+pub(crate) const NVIDIA: u32 = 0x10de;
+
+/// How often the bus is looked at again, in case a device was added or taken away.
+const BUS_EVERY_NS: u64 = 60_000_000_000;
+
+/// A display device on the PCI bus, as sysfs tells it without touching the device.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct DisplayDevice {
+    pub(crate) address: PciAddress,
+    pub(crate) vendor: u32,
+    pub(crate) power: Result<PowerState, Gap>,
+}
+
+/// The machine over time.
+#[derive(Default)]
+pub(crate) struct Host {
+    facts: Option<HostFacts>,
+    mode: Option<Mode>,
+    boot_us: Option<i64>,
+    bus: Option<Result<Vec<DisplayDevice>, Gap>>,
+    bus_due_ns: u64,
+    drm_cards: Option<Vec<(Text, Option<Text>)>>,
+}
+
+impl Host {
+    /// Reads what is due.
+    pub(crate) fn refresh(&mut self, machine: &mut dyn Machine, now: Stamp) {
+        if self.facts.is_none() {
+            self.read_facts(machine);
+        }
+        if self.boot_us.is_none() {
+            self.boot_us = boot_time(machine);
+        }
+        if now.mono_ns >= self.bus_due_ns {
+            self.bus_due_ns = now.mono_ns.saturating_add(BUS_EVERY_NS);
+            self.bus = Some(display_devices(machine));
+            self.drm_cards = Some(drm_cards(machine));
+        } else if let Some(Ok(devices)) = &mut self.bus {
+            for device in devices.iter_mut().filter(|device| device.vendor == NVIDIA) {
+                device.power = power(machine, device.address);
+            }
+        }
+    }
+
+    fn read_facts(&mut self, machine: &mut dyn Machine) {
+        let (os, privileged) = (machine.facts().os.clone(), machine.facts().privileged);
+        let kernel = small(machine, "/proc/sys/kernel/osrelease").ok();
+        let name = small(machine, "/proc/sys/kernel/hostname").ok();
+        let pid_namespace = match machine
+            .inline(&Inline::PidNamespace)
+            .map(|answer| answer.value)
+        {
+            Ok(Reply::Bytes(link)) if &*link == INITIAL_NAMESPACE.as_bytes() => {
+                PidNamespace::Initial
+            }
+            Ok(Reply::Bytes(link)) if link.starts_with(b"pid:[") => PidNamespace::Nested,
+            Ok(_) | Err(_) => PidNamespace::Unknown,
+        };
+        // A WSL distribution is itself a nested namespace, so this comes first.
+        let wsl = kernel
+            .as_ref()
+            .is_some_and(|k| k.to_ascii_lowercase().contains("microsoft"))
+            && machine.inline(&Inline::Names("/dev".into())).is_ok_and(
+                |names| matches!(names.value, Reply::Names(n) if n.iter().any(|n| &**n == "dxg")),
+            );
+        self.mode = Some(match pid_namespace {
+            _ if &*os != "linux" => Mode::Unsupported,
+            _ if wsl => Mode::Wsl,
+            PidNamespace::Initial => Mode::NativeLinux,
+            PidNamespace::Nested | PidNamespace::Unknown => Mode::Container,
+        });
+        self.facts = Some(HostFacts {
+            os,
+            kernel,
+            name,
+            pid_namespace,
+            privileged,
+        });
+    }
+
+    /// What is known of the machine; `None` only if reading it failed altogether.
+    pub(crate) fn facts(&self, machine: &dyn Machine) -> HostFacts {
+        self.facts.clone().unwrap_or_else(|| HostFacts {
+            os: machine.facts().os.clone(),
+            kernel: None,
+            name: None,
+            pid_namespace: PidNamespace::Unknown,
+            privileged: machine.facts().privileged,
+        })
+    }
+
+    /// How processes are seen.
+    pub(crate) fn mode(&self) -> Mode {
+        self.mode.unwrap_or(Mode::Unsupported)
+    }
+
+    /// Whether a driver's process numbers may be looked up here.
+    pub(crate) fn may_look_up(&self) -> bool {
+        self.facts
+            .as_ref()
+            .is_some_and(|facts| facts.pid_namespace == PidNamespace::Initial)
+    }
+
+    /// Wall clock of a start time in clock ticks since boot.
+    pub(crate) fn started_us(&self, start_ticks: u64, clock_ticks: u64) -> Option<i64> {
+        let us = i64::try_from(
+            start_ticks
+                .checked_mul(1_000_000)?
+                .checked_div(clock_ticks)?,
+        )
+        .ok()?;
+        self.boot_us?.checked_add(us)
+    }
+
+    /// Display devices on the PCI bus.
+    pub(crate) fn bus(&self) -> Result<&[DisplayDevice], Gap> {
+        match &self.bus {
+            Some(Ok(devices)) => Ok(devices),
+            Some(Err(gap)) => Err(*gap),
+            None => Err(Gap::Pending),
+        }
+    }
+
+    /// DRM cards with their driver's name.
+    pub(crate) fn drm_cards(&self) -> &[(Text, Option<Text>)] {
+        self.drm_cards.as_deref().unwrap_or(&[])
+    }
+}
+
+fn small(machine: &mut dyn Machine, path: &str) -> Result<Text, Gap> {
+    match machine.inline(&Inline::Small(path.into()))?.value {
+        Reply::Bytes(bytes) => Ok(String::from_utf8_lossy(&bytes).trim().into()),
+        _ => Err(Gap::Malformed),
+    }
+}
+
+fn names(machine: &mut dyn Machine, path: &str) -> Result<Vec<Text>, Gap> {
+    match machine.inline(&Inline::Names(path.into()))?.value {
+        Reply::Names(names) => Ok(names),
+        _ => Err(Gap::Malformed),
+    }
+}
+
+/// Wall clock at boot, in microseconds: now minus uptime, fixed once, so that start times do not
+/// wander when the clock is corrected.
+fn boot_time(machine: &mut dyn Machine) -> Option<i64> {
+    let answer = machine.inline(&Inline::Small("/proc/uptime".into())).ok()?;
+    let Reply::Bytes(bytes) = answer.value else {
+        return None;
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let (seconds, hundredths) = text.split_ascii_whitespace().next()?.split_once('.')?;
+    let seconds: i64 = seconds.parse().ok()?;
+    let hundredths: i64 = hundredths.get(..2)?.parse().ok()?;
+    let uptime_us = seconds
+        .checked_mul(1_000_000)?
+        .checked_add(hundredths * 10_000)?;
+    answer.at.wall_us.checked_sub(uptime_us)
+}
+
+fn display_devices(machine: &mut dyn Machine) -> Result<Vec<DisplayDevice>, Gap> {
+    let mut found = Vec::new();
+    for name in names(machine, "/sys/bus/pci/devices")? {
+        let Some(address) = PciAddress::parse(&name) else {
+            continue;
+        };
+        let attribute = |file: &str| format!("/sys/bus/pci/devices/{name}/{file}");
+        let hex = |text: Text| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+        let class = small(machine, &attribute("class")).ok().and_then(hex);
+        // Base class 03, display controller.
+        if class.is_none_or(|class| class >> 16 != 0x03) {
+            continue;
+        }
+        let Some(vendor) = small(machine, &attribute("vendor")).ok().and_then(hex) else {
+            continue;
+        };
+        found.push(DisplayDevice {
+            address,
+            vendor,
+            power: power(machine, address),
+        });
+    }
+    Ok(found)
+}
+
+/// Runtime power state. Reading it does not wake the device.
+fn power(machine: &mut dyn Machine, address: PciAddress) -> Result<PowerState, Gap> {
+    let path = format!("/sys/bus/pci/devices/{address}/power/runtime_status");
+    match &*small(machine, &path)? {
+        "suspended" | "suspending" => Ok(PowerState::Suspended),
+        "active" | "resuming" => Ok(PowerState::Active),
+        _ => Err(Gap::NotSupported),
+    }
+}
+
+fn drm_cards(machine: &mut dyn Machine) -> Vec<(Text, Option<Text>)> {
+    let is_card = |name: &str| {
+        name.strip_prefix("card")
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let cards = names(machine, "/sys/class/drm").unwrap_or_else(|_| Vec::new());
+    cards
+        .into_iter()
+        .filter(|name| is_card(name))
+        .map(|card| {
+            let uevent = small(machine, &format!("/sys/class/drm/{card}/device/uevent"));
+            let driver = uevent.ok().and_then(|text| {
+                text.lines()
+                    .find_map(|line| line.strip_prefix("DRIVER="))
+                    .map(Text::from)
+            });
+            (card, driver)
+        })
+        .collect()
+}

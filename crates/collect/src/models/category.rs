@@ -1,0 +1,174 @@
+//! The category of a process: the first rule that fits. Changes no evidence.
+
+use model::{Category, Charge, Measured, Model, ModelKind, Reading, Runtime, Text};
+
+use super::runtimes::any_ai;
+
+/// Names of processes by category, lower case; a trailing `*` matches a prefix.
+const NAMES: &[(Category, &[&str])] = &[
+    (
+        Category::Desktop,
+        &[
+            "xorg",
+            "xwayland",
+            "gnome-shell",
+            "kwin_wayland",
+            "kwin_x11",
+            "sway",
+            "hyprland",
+            "mutter*",
+            "weston",
+            "cosmic-comp",
+            "gamescope*",
+            "plasmashell",
+            "cinnamon",
+            "xfwm4",
+            "kwin*",
+            "labwc",
+            "niri",
+            "wayfire",
+        ],
+    ),
+    (
+        Category::Browser,
+        &[
+            "chrome*",
+            "chromium*",
+            "firefox*",
+            "msedge*",
+            "brave*",
+            "opera*",
+            "vivaldi*",
+            "librewolf*",
+            "epiphany*",
+            "webkitwebproces*",
+        ],
+    ),
+    (
+        Category::Video,
+        &[
+            "ffmpeg",
+            "ffplay",
+            "obs",
+            "mpv",
+            "vlc",
+            "handbrake*",
+            "resolve",
+            "gpu-screen-reco*",
+            "sunshine",
+            "kodi*",
+            "totem",
+        ],
+    ),
+    (
+        Category::Graphics3d,
+        &[
+            "blender*",
+            "godot*",
+            "unityhub*",
+            "unity",
+            "wine64-preload*",
+            "steam",
+            "unrealeditor*",
+        ],
+    ),
+    (
+        Category::Llm,
+        &[
+            "llama-server",
+            "llama-cli",
+            "ollama_llama_se*",
+            "koboldcpp*",
+        ],
+    ),
+    (
+        Category::Ai,
+        &[
+            "ollama",
+            "vllm*",
+            "sglang*",
+            "tritonserver",
+            "text-generation*",
+            "local-ai",
+        ],
+    ),
+];
+
+/// Load of a video engine from which a process counts as a video workload, in percent.
+const VIDEO_BUSY: f64 = 10.0;
+
+/// The category and the stable code of the rule that decided it.
+pub(crate) fn categorise(
+    name: &Reading<Measured<Text>>,
+    models: &[Model],
+    runtimes: &Reading<Measured<Vec<Runtime>>>,
+    charges: &[Charge],
+) -> (Category, &'static str) {
+    let by_kind = models.iter().find_map(|model| of_kind(model.kind));
+    if let Some(category) = by_kind {
+        return (category, "gguf_header");
+    }
+    let by_name = name.value().and_then(|name| of_name(name));
+    // Before the runtimes: a browser or a video program maps CUDA libraries too.
+    if let Some(category) = by_name {
+        return (category, "process_name");
+    }
+    if any_ai(runtimes) {
+        return (Category::Ai, "ai_runtime");
+    }
+    let busy = |pick: fn(&Charge) -> &Reading<Measured<model::Percent>>| {
+        charges.iter().any(|c| {
+            pick(c)
+                .value()
+                .is_some_and(|percent| percent.0 > VIDEO_BUSY)
+        })
+    };
+    if busy(|c| &c.engines.encode) || busy(|c| &c.engines.decode) {
+        return (Category::Video, "video_engine");
+    }
+    let graphics_only = !charges.is_empty()
+        && charges
+            .iter()
+            .all(|c| c.lists.graphics && !c.lists.compute && !c.lists.mps);
+    if graphics_only && busy(|c| &c.engines.busiest) {
+        return (Category::Graphics3d, "graphics_load");
+    }
+    (Category::Other, "no_rule")
+}
+
+const fn of_kind(kind: ModelKind) -> Option<Category> {
+    match kind {
+        ModelKind::Llm => Some(Category::Llm),
+        ModelKind::Decision => Some(Category::Decision),
+        ModelKind::Embedding | ModelKind::Reranker => Some(Category::Embedding),
+        ModelKind::Speech => Some(Category::Speech),
+        ModelKind::Diffusion => Some(Category::Diffusion),
+        ModelKind::Projector | ModelKind::Adapter | ModelKind::Unknown => None,
+    }
+}
+
+fn of_name(name: &str) -> Option<Category> {
+    let name = name.to_ascii_lowercase();
+    let matches = |pattern: &&str| match pattern.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix),
+        None => name == **pattern,
+    };
+    NAMES
+        .iter()
+        .find(|(_, patterns)| patterns.iter().any(matches))
+        .map(|(c, _)| *c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_decide_by_whole_word_or_marked_prefix() {
+        assert_eq!(of_name("Xorg"), Some(Category::Desktop));
+        assert_eq!(of_name("chrome_crashpad"), Some(Category::Browser));
+        assert_eq!(of_name("obsidian"), None, "obs is a whole word");
+        assert_eq!(of_name("llama-server"), Some(Category::Llm));
+        assert_eq!(of_name("python3"), None);
+    }
+}

@@ -1,0 +1,351 @@
+//! Settings of llama.cpp programs, from their command line and the allowed part of their
+//! environment. The command line wins, as it does in llama.cpp.
+
+use gguf::kv::CacheType;
+use gguf::weights::ExpertsOnCpu;
+use model::Text;
+
+/// What is known of the settings of a llama.cpp program; `None` is unknown, not the default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Flags {
+    /// Model files named, with the flag or variable that names them.
+    pub(super) models: Vec<(&'static str, Text)>,
+    /// Whether the words are llama.cpp's, so that the numbers below may be believed.
+    pub(super) is_llama: bool,
+    /// Whether everything that can set them was readable, so that an unset one is the default.
+    pub(super) complete: bool,
+    /// Whether the program serves HTTP.
+    pub(super) is_server: bool,
+    pub(super) context: Option<u64>,
+    pub(super) parallel: Option<u32>,
+    pub(super) unified: Option<bool>,
+    pub(super) type_k: Option<CacheType>,
+    pub(super) type_v: Option<CacheType>,
+    pub(super) ubatch: Option<u32>,
+    pub(super) batch: Option<u32>,
+    pub(super) flash_attention: Option<bool>,
+    pub(super) swa_full: bool,
+    pub(super) gpu_layers: Option<u64>,
+    pub(super) kv_on_cpu: bool,
+    pub(super) experts: ExpertsOnCpu,
+    /// Tensors are placed by pattern, so that no rule tells where weights lie.
+    pub(super) tensors_placed: bool,
+}
+
+/// A flag with its spellings and its environment variable.
+struct Spec {
+    spellings: &'static [&'static str],
+    variable: Option<&'static str>,
+    set: fn(&mut Flags, &str),
+}
+
+/// Flags that name model files: always believed, whatever the program.
+const MODEL_FLAGS: &[(&str, &[&str])] = &[
+    ("-m", &["-m", "--model", "--model-path"]),
+    (
+        "--model-draft",
+        &["-md", "--model-draft", "--spec-draft-model"],
+    ),
+    ("--mmproj", &["-mm", "--mmproj"]),
+    ("--lora", &["--lora"]),
+];
+
+const SPECS: &[Spec] = &[
+    Spec {
+        spellings: &["-c", "--ctx-size"],
+        variable: Some("LLAMA_ARG_CTX_SIZE"),
+        set: |flags, value| flags.context = value.parse().ok(),
+    },
+    Spec {
+        spellings: &["-np", "--parallel"],
+        variable: Some("LLAMA_ARG_N_PARALLEL"),
+        set: |flags, value| flags.parallel = value.parse().ok().filter(|n| *n > 0),
+    },
+    Spec {
+        spellings: &["-ctk", "--cache-type-k"],
+        variable: Some("LLAMA_ARG_CACHE_TYPE_K"),
+        set: |flags, value| flags.type_k = CacheType::from_name(value),
+    },
+    Spec {
+        spellings: &["-ctv", "--cache-type-v"],
+        variable: Some("LLAMA_ARG_CACHE_TYPE_V"),
+        set: |flags, value| flags.type_v = CacheType::from_name(value),
+    },
+    Spec {
+        spellings: &["-ub", "--ubatch-size"],
+        variable: Some("LLAMA_ARG_UBATCH"),
+        set: |flags, value| flags.ubatch = value.parse().ok(),
+    },
+    Spec {
+        spellings: &["-b", "--batch-size"],
+        variable: None,
+        set: |flags, value| flags.batch = value.parse().ok(),
+    },
+    Spec {
+        spellings: &["-fa", "--flash-attn"],
+        variable: Some("LLAMA_ARG_FLASH_ATTN"),
+        set: |flags, value| {
+            flags.flash_attention = match value {
+                "on" | "1" | "true" => Some(true),
+                "off" | "0" | "false" => Some(false),
+                _ => None,
+            };
+        },
+    },
+    Spec {
+        spellings: &["-ngl", "--gpu-layers", "--n-gpu-layers"],
+        variable: Some("LLAMA_ARG_N_GPU_LAYERS"),
+        set: |flags, value| {
+            flags.gpu_layers = if value == "all" {
+                Some(u64::MAX)
+            } else {
+                value.parse().ok()
+            };
+        },
+    },
+    Spec {
+        spellings: &["-ncmoe", "--n-cpu-moe"],
+        variable: None,
+        set: |flags, value| {
+            flags.experts = value
+                .parse()
+                .map_or(ExpertsOnCpu::Unknown, ExpertsOnCpu::FirstLayers);
+        },
+    },
+    Spec {
+        spellings: &["-ot", "--override-tensor"],
+        variable: None,
+        set: |flags, _| flags.tensors_placed = true,
+    },
+];
+
+/// A flag without a value, and what it sets.
+type Switch = (&'static [&'static str], fn(&mut Flags));
+
+/// Flags without a value.
+const SWITCHES: &[Switch] = &[
+    (&["-kvu", "--kv-unified"], |flags| {
+        flags.unified = Some(true);
+    }),
+    (&["--swa-full"], |flags| flags.swa_full = true),
+    (&["-nkvo", "--no-kv-offload"], |flags| {
+        flags.kv_on_cpu = true;
+    }),
+    (&["-cmoe", "--cpu-moe"], |flags| {
+        flags.experts = ExpertsOnCpu::All;
+    }),
+];
+
+impl Flags {
+    /// Reads a command line and, where it was readable, the allowed environment.
+    pub(super) fn read(arguments: &[Text], environment: Option<&str>) -> Self {
+        let mut flags = Self {
+            complete: environment.is_some(),
+            ..Self::default()
+        };
+        flags.is_llama = speaks_llama(arguments);
+        if let Some(environment) = environment.filter(|_| flags.is_llama) {
+            flags.read_environment(environment);
+        }
+        flags.read_arguments(arguments);
+        flags.settle();
+        flags
+    }
+
+    fn read_environment(&mut self, environment: &str) {
+        for entry in environment.split('\0') {
+            let Some((name, value)) = entry.split_once('=') else {
+                continue;
+            };
+            if name == "LLAMA_ARG_MODEL" {
+                self.models.push(("LLAMA_ARG_MODEL", value.into()));
+            }
+            if let Some(spec) = SPECS.iter().find(|spec| spec.variable == Some(name)) {
+                (spec.set)(self, value);
+            }
+        }
+    }
+
+    fn read_arguments(&mut self, arguments: &[Text]) {
+        let mut rest = arguments.iter().skip(1).peekable();
+        while let Some(argument) = rest.next() {
+            let (name, attached) = match argument.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(value)),
+                _ => (&**argument, None),
+            };
+            if let Some((flag, _)) = MODEL_FLAGS
+                .iter()
+                .find(|(_, spellings)| spellings.contains(&name))
+            {
+                if let Some(value) = attached.map(Text::from).or_else(|| rest.next().cloned()) {
+                    // The command line's model replaces the environment's.
+                    if *flag == "-m" {
+                        self.models.retain(|(from, _)| *from != "LLAMA_ARG_MODEL");
+                    }
+                    // `-m` means a module to Python: only what looks like a file counts.
+                    if looks_like_file(&value) {
+                        self.models.push((flag, value));
+                    }
+                }
+                continue;
+            }
+            if self.is_llama {
+                if let Some((_, set)) = SWITCHES.iter().find(|(names, _)| names.contains(&name)) {
+                    set(self);
+                    continue;
+                }
+                if let Some(spec) = SPECS.iter().find(|spec| spec.spellings.contains(&name)) {
+                    match attached {
+                        Some(value) => (spec.set)(self, value),
+                        // `-fa` took no value before autumn 2025.
+                        None if name == "-fa" || name == "--flash-attn" => {
+                            match rest.peek().filter(|next| !next.starts_with('-')) {
+                                Some(value) => (spec.set)(self, value),
+                                None => self.flash_attention = Some(true),
+                            }
+                        }
+                        None => {
+                            if let Some(value) = rest.next() {
+                                (spec.set)(self, value);
+                            }
+                        }
+                    }
+                    continue;
+                }
+            }
+            if looks_like_model(name) && !self.models.iter().any(|(_, named)| **named == *name) {
+                self.models.push(("argument", name.into()));
+            }
+        }
+        // Ollama itself speaks another interface.
+        self.is_server = self.is_llama
+            && arguments.iter().take(3).any(|argument| {
+                let name = file_name(argument);
+                name.contains("llama-server") || name.contains("llama_server")
+            });
+    }
+
+    /// Fills in the defaults that hold for every build, where nothing unread could change them.
+    fn settle(&mut self) {
+        if !(self.is_llama && self.complete) {
+            return;
+        }
+        self.type_k.get_or_insert(CacheType::F16);
+        self.type_v.get_or_insert(CacheType::F16);
+        let ubatch = *self.ubatch.get_or_insert(512);
+        if let Some(batch) = self.batch {
+            self.ubatch = Some(ubatch.min(batch));
+        }
+        // Slots that are asked for do not share one cache unless that is asked for too.
+        if self.parallel.is_some() && self.unified.is_none() {
+            self.unified = Some(false);
+        }
+    }
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Whether the program's words are llama.cpp's: its own programs, and Ollama's runner, which is one.
+fn speaks_llama(arguments: &[Text]) -> bool {
+    arguments.iter().take(3).any(|argument| {
+        let name = file_name(argument).to_ascii_lowercase();
+        name.starts_with("llama") || name.starts_with("ollama") || name == "com.docker.llama-server"
+    })
+}
+
+fn looks_like_file(value: &str) -> bool {
+    value.contains('/') || looks_like_model(value)
+}
+
+fn looks_like_model(value: &str) -> bool {
+    value.len() > ".gguf".len()
+        && value
+            .get(value.len() - ".gguf".len()..)
+            .is_some_and(|end| end.eq_ignore_ascii_case(".gguf"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str, environment: Option<&str>) -> Flags {
+        let arguments: Vec<Text> = line.split(' ').map(Text::from).collect();
+        Flags::read(&arguments, environment)
+    }
+
+    #[test]
+    fn a_server_command_line_is_read_in_all_spellings() {
+        let flags = read(
+            "/opt/llama-server -m /m/a.gguf --ctx-size=4096 -np 2 -ctk q8_0 -ngl 99 --swa-full",
+            Some(""),
+        );
+        assert_eq!(flags.models, [("-m", "/m/a.gguf".into())]);
+        assert_eq!(
+            (flags.context, flags.parallel, flags.gpu_layers),
+            (Some(4096), Some(2), Some(99))
+        );
+        assert_eq!(
+            (flags.type_k, flags.type_v),
+            (Some(CacheType::Q8_0), Some(CacheType::F16))
+        );
+        assert_eq!(
+            (flags.unified, flags.swa_full, flags.is_server),
+            (Some(false), true, true)
+        );
+    }
+
+    #[test]
+    fn an_unreadable_environment_leaves_unset_flags_unknown() {
+        let flags = read("llama-server -m /m/a.gguf", None);
+        assert_eq!(
+            (flags.type_k, flags.ubatch, flags.unified),
+            (None, None, None)
+        );
+    }
+
+    #[test]
+    fn the_environment_counts_where_the_command_line_is_silent() {
+        let environment = "LLAMA_ARG_MODEL=/m/e.gguf\0LLAMA_ARG_CTX_SIZE=2048\0";
+        let flags = read("llama-server --port 1", Some(environment));
+        assert_eq!(flags.models, [("LLAMA_ARG_MODEL", "/m/e.gguf".into())]);
+        assert_eq!(flags.context, Some(2048));
+        let flags = read("llama-server -m /m/a.gguf -c 512", Some(environment));
+        assert_eq!(flags.models, [("-m", "/m/a.gguf".into())]);
+        assert_eq!(flags.context, Some(512));
+    }
+
+    #[test]
+    fn python_modules_are_no_models_and_its_flags_are_not_believed() {
+        let flags = read(
+            "python3 -m vllm.entrypoints -c 100 --model /m/b.gguf",
+            Some(""),
+        );
+        assert_eq!(flags.models, [("-m", "/m/b.gguf".into())]);
+        assert_eq!((flags.context, flags.is_llama), (None, false));
+    }
+
+    #[test]
+    fn flash_attention_with_and_without_a_value() {
+        assert_eq!(
+            read("llama-server -fa -c 1", Some("")).flash_attention,
+            Some(true)
+        );
+        assert_eq!(
+            read("llama-server -fa off -c 1", Some("")).flash_attention,
+            Some(false)
+        );
+        assert_eq!(
+            read("llama-server -fa auto", Some("")).flash_attention,
+            None
+        );
+        assert_eq!(read("llama-server -fa off -c 7", Some("")).context, Some(7));
+    }
+
+    #[test]
+    fn a_flag_at_the_end_without_its_value_is_ignored() {
+        assert_eq!(read("llama-server -c", Some("")).context, None);
+        assert!(read("llama-server -m", Some("")).models.is_empty());
+    }
+}

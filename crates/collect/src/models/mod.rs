@@ -1,0 +1,13 @@
+//! What a process works with: model files and how we know, runtimes, category, parts of the memory.
+
+mod category;
+mod claims;
+mod files;
+mod flags;
+mod memory;
+mod runtimes;
+mod server;
+
+pub(crate) use category::categorise;
+pub(crate) use claims::{Findings, Models};
+pub(crate) use runtimes::runtimes;

@@ -1,0 +1,138 @@
+//! What a llama-server says of itself at `/props`: the one question that neither wakes a sleeping
+//! server nor resets a counter.
+
+use model::{Gap, Provenance, Reading, Reported, Server, ServerState, Source, Stamp, Text};
+use raw::{Endpoint, HttpReply, Machine, ProcessRef, Question, Reply};
+
+use crate::processes::Poll;
+
+/// How often a server is asked.
+const ASK_EVERY_MS: u64 = 15_000;
+
+/// A server over time.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    port: Option<u16>,
+    props: Poll,
+}
+
+/// What a server has answered.
+pub(super) struct Said {
+    pub(super) server: Server,
+    pub(super) model_path: Option<(Text, Stamp)>,
+}
+
+impl Asked {
+    /// Asks the first port that loopback reaches, and gives the newest answer.
+    pub(super) fn ask(
+        &mut self,
+        machine: &mut dyn Machine,
+        who: ProcessRef,
+        listeners: &Poll,
+        now: Stamp,
+    ) -> Option<Said> {
+        let port = match listeners.answer() {
+            Ok((_, Reply::Listeners(listeners))) => listeners
+                .iter()
+                .filter(|l| l.loopback)
+                .map(|l| l.port)
+                .min(),
+            _ => None,
+        };
+        if self.port != port {
+            *self = Self {
+                port,
+                props: Poll::default(),
+            };
+        }
+        let port = port?;
+        let endpoint = Endpoint::LlamaProps;
+        self.props.ask(
+            machine,
+            || Question::Http {
+                who,
+                port,
+                endpoint,
+            },
+            now,
+            ASK_EVERY_MS,
+        );
+        said(&self.props, port, now)
+    }
+
+    pub(super) const fn is_waiting(&self) -> bool {
+        self.props.is_waiting()
+    }
+}
+
+const fn from(counter: &'static str, at: Stamp) -> Provenance {
+    Provenance {
+        source: Source::Http,
+        counter,
+        at,
+    }
+}
+
+fn said(props: &Poll, port: u16, now: Stamp) -> Option<Said> {
+    let server = |state, at| Server {
+        kind: "llama-server",
+        port,
+        state,
+        context: Reading::missing(Gap::NotFound, from("/props n_ctx", at)),
+        slots: Reading::missing(Gap::NotFound, from("/props total_slots", at)),
+        at,
+    };
+    let only = |server| {
+        Some(Said {
+            server,
+            model_path: None,
+        })
+    };
+    match props.answer() {
+        Err(Gap::Pending) => None,
+        Err(_) => only(server(ServerState::Unreachable, now)),
+        Ok((at, Reply::Http(reply))) => match reply.status {
+            200 => Some(from_props(server(ServerState::Ready, at), reply, at)),
+            401 | 403 => only(server(ServerState::KeyRequired, at)),
+            503 => only(server(ServerState::Loading, at)),
+            // Another program's port: no llama-server, and not asked again soon.
+            _ => None,
+        },
+        Ok(_) => None,
+    }
+}
+
+fn from_props(mut server: Server, reply: &HttpReply, at: Stamp) -> Said {
+    let number = |field: &str| reply.fields.get(field).and_then(serde_json::Value::as_u64);
+    let reading = |value: Option<u64>, counter| match value {
+        Some(value) => Reading::Known(Reported {
+            value,
+            by: from(counter, at),
+        }),
+        None => Reading::missing(Gap::NotFound, from(counter, at)),
+    };
+    if reply
+        .fields
+        .get("is_sleeping")
+        .and_then(serde_json::Value::as_bool)
+        == Some(true)
+    {
+        server.state = ServerState::Sleeping;
+    }
+    server.context = reading(
+        number("default_generation_settings.n_ctx").filter(|tokens| *tokens > 0),
+        "/props n_ctx",
+    );
+    server.slots = reading(
+        number("total_slots").filter(|slots| *slots > 0),
+        "/props total_slots",
+    );
+    let path = reply
+        .fields
+        .get("model_path")
+        .and_then(serde_json::Value::as_str);
+    Said {
+        server,
+        model_path: path.filter(|p| !p.is_empty()).map(|p| (p.into(), at)),
+    }
+}

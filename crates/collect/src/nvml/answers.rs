@@ -1,0 +1,101 @@
+//! One answer to one reading: return codes become reasons, sentinels become reasons.
+
+use model::{Gap, Measured, Missing, Provenance, Reading, Source, Stamp};
+use raw::nvml::{CallAnswer, DeviceCall, Output, code};
+use raw::{Answer, Stamped};
+
+/// The reason behind a return code that is not success.
+pub(super) const fn reason(rc: i32) -> Gap {
+    match rc {
+        code::NOT_SUPPORTED => Gap::NotSupported,
+        code::NO_PERMISSION => Gap::Permission,
+        code::FUNCTION_NOT_FOUND => Gap::SymbolAbsent,
+        code::GPU_IS_LOST => Gap::GpuLost,
+        code::TIMEOUT => Gap::TimedOut,
+        other => Gap::DriverError(other),
+    }
+}
+
+/// Answers of one device, newest of each call.
+pub(super) struct DeviceAnswers<'a> {
+    pub(super) get: &'a dyn Fn(DeviceCall) -> Answer<&'a CallAnswer>,
+    pub(super) now: Stamp,
+}
+
+impl DeviceAnswers<'_> {
+    pub(super) const fn provenance(call: DeviceCall, at: Stamp) -> Provenance {
+        Provenance {
+            source: Source::Nvml,
+            counter: call.name(),
+            at,
+        }
+    }
+
+    /// The reading that `convert` makes of a successful answer; `None` from it is implausible.
+    pub(super) fn read<T>(
+        &self,
+        call: DeviceCall,
+        convert: impl FnOnce(&CallAnswer) -> Result<T, Gap>,
+    ) -> Reading<Measured<T>> {
+        match (self.get)(call) {
+            Err(gap) => Reading::missing(gap, Self::provenance(call, self.now)),
+            Ok(Stamped { at, value }) => {
+                let from = Self::provenance(call, at);
+                let result = if value.rc == code::SUCCESS {
+                    convert(value)
+                } else {
+                    Err(reason(value.rc))
+                };
+                match result {
+                    Ok(value) => Reading::measured(value, from),
+                    Err(gap) => Reading::Missing(Missing { gap, from }),
+                }
+            }
+        }
+    }
+
+    /// A single number within `range`.
+    pub(super) fn number<T>(
+        &self,
+        call: DeviceCall,
+        range: std::ops::RangeInclusive<i64>,
+        convert: impl FnOnce(u32) -> T,
+    ) -> Reading<Measured<T>> {
+        self.read(call, |answer| match answer.out {
+            Output::Number(n) if range.contains(&n) => {
+                u32::try_from(n).map(convert).map_err(|_| Gap::Implausible)
+            }
+            Output::Number(_) => Err(Gap::Implausible),
+            _ => Err(Gap::Malformed),
+        })
+    }
+
+    /// The number at `position` of several, within `0..=max`.
+    pub(super) fn nth<T>(
+        &self,
+        call: DeviceCall,
+        position: usize,
+        max: u64,
+        convert: impl FnOnce(u32) -> T,
+    ) -> Reading<Measured<T>> {
+        self.read(call, |answer| match &answer.out {
+            Output::Numbers(numbers) => {
+                let n = numbers.get(position).copied().ok_or(Gap::Malformed)?;
+                if n > max {
+                    return Err(Gap::Implausible);
+                }
+                u32::try_from(n).map(convert).map_err(|_| Gap::Implausible)
+            }
+            _ => Err(Gap::Malformed),
+        })
+    }
+
+    /// A text that is not empty.
+    pub(super) fn text(&self, call: DeviceCall) -> Reading<Measured<model::Text>> {
+        self.read(call, |answer| match &answer.out {
+            Output::Text(text) if !text.is_empty() => Ok(text.clone()),
+            Output::Text(_) => Err(Gap::NotFound),
+            _ => Err(Gap::Malformed),
+        })
+    }
+}

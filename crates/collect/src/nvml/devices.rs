@@ -1,0 +1,269 @@
+//! A device's answers to its readings.
+
+use model::{
+    Bytes, BytesPerSecond, Celsius, Device, DeviceKey, DeviceKind, DeviceMemory, Gap, Measured,
+    Megahertz, PciAddress, Percent, PowerState, Provenance, Reading, Source, Stamp, Text, Total,
+    Vendor, Watts,
+};
+use raw::Stamped;
+use raw::nvml::{CallAnswer, DeviceCall, Output, SystemCall, code};
+
+use super::answers::{DeviceAnswers, reason};
+use super::state::{DeviceState, Nvml};
+
+/// Position of `used` and the others in the answer of `GetMemoryInfo`, by version of the symbol.
+struct MemoryFields {
+    reserved: Option<usize>,
+    free: usize,
+    used: usize,
+}
+
+const fn memory_fields(sym: u8) -> MemoryFields {
+    if sym >= 2 {
+        MemoryFields {
+            reserved: Some(1),
+            free: 2,
+            used: 3,
+        }
+    } else {
+        MemoryFields {
+            reserved: None,
+            free: 1,
+            used: 2,
+        }
+    }
+}
+
+impl Nvml {
+    /// All devices, in the driver's order, without index and without what depends on processes.
+    pub(crate) fn devices(&self, now: Stamp) -> Vec<(u32, Device)> {
+        let driver = self.system_text(SystemCall::DriverVersion, now);
+        let cuda = self.cuda(now);
+        self.devices
+            .iter()
+            .map(|(slot, state)| {
+                (
+                    *slot,
+                    device(*slot, state, &driver, &cuda, now, self.shown_for_ms),
+                )
+            })
+            .collect()
+    }
+
+    fn system_reading<T>(
+        &self,
+        call: SystemCall,
+        now: Stamp,
+        convert: impl FnOnce(&Output) -> Option<T>,
+    ) -> Reading<Measured<T>> {
+        let from = |at| Provenance {
+            source: Source::Nvml,
+            counter: call.name(),
+            at,
+        };
+        match self.system(call) {
+            Err(gap) => Reading::missing(gap, from(now)),
+            Ok(Stamped { at, value }) if value.rc == code::SUCCESS => match convert(&value.out) {
+                Some(value) => Reading::measured(value, from(at)),
+                None => Reading::missing(Gap::Malformed, from(at)),
+            },
+            Ok(Stamped { at, value }) => Reading::missing(reason(value.rc), from(at)),
+        }
+    }
+
+    fn system_text(&self, call: SystemCall, now: Stamp) -> Reading<Measured<Text>> {
+        self.system_reading(call, now, |out| match out {
+            Output::Text(text) => Some(text.clone()),
+            _ => None,
+        })
+    }
+
+    fn cuda(&self, now: Stamp) -> Reading<Measured<Text>> {
+        self.system_reading(SystemCall::CudaDriverVersion, now, |out| match out {
+            Output::Number(n) if *n > 0 => Some(format!("{}.{}", n / 1000, n % 1000 / 10).into()),
+            _ => None,
+        })
+    }
+}
+
+fn device(
+    slot: u32,
+    state: &DeviceState,
+    driver: &Reading<Measured<Text>>,
+    cuda: &Reading<Measured<Text>>,
+    now: Stamp,
+    shown_for_ms: u64,
+) -> Device {
+    let get = |call| state.shown(call, now, shown_for_ms);
+    let answers = DeviceAnswers { get: &get, now };
+    let percent = |call, position| answers.nth(call, position, 100, |n| Percent(n.into()));
+    let clock = |call| answers.number(call, 0..=100_000, Megahertz);
+    let watts = |call| answers.number(call, 0..=100_000_000, Watts::from_milliwatts);
+    let kilobytes = |call| {
+        answers.number(call, 0..=i64::from(u32::MAX), |n| {
+            BytesPerSecond(u64::from(n) * 1000)
+        })
+    };
+    let uuid = answers.text(DeviceCall::Uuid);
+    let pci = answers.read(DeviceCall::PciInfo, |answer| match &answer.out {
+        Output::Text(text) => PciAddress::parse(text).ok_or(Gap::Malformed),
+        _ => Err(Gap::Malformed),
+    });
+    let key = match (pci.value(), uuid.value()) {
+        (Some(address), _) => DeviceKey::Pci(*address),
+        (None, Some(uuid)) => DeviceKey::Uuid(uuid.clone()),
+        (None, None) => DeviceKey::Slot(slot),
+    };
+    let memory = memory(&answers);
+    let kind = match (&memory.total, state.newest(DeviceCall::MemoryInfo)) {
+        (Reading::Known(_), _) => DeviceKind::Discrete,
+        // GB10, Jetson: the call says NOT_SUPPORTED, or answers a total of zero.
+        (Reading::Missing(m), Ok(_)) if m.gap == Gap::NotSupported => DeviceKind::Unified,
+        _ => DeviceKind::Unknown,
+    };
+    let graphics_clock = clock(DeviceCall::ClockGraphics);
+    let core_clock = match graphics_clock.known() {
+        Some(_) => graphics_clock,
+        None => clock(DeviceCall::ClockSm),
+    };
+    Device {
+        index: 0,
+        key,
+        vendor: Vendor::Nvidia,
+        name: answers.text(DeviceCall::Name),
+        uuid,
+        pci,
+        driver: driver.clone(),
+        cuda: cuda.clone(),
+        kind,
+        power_state: power_state(state, now),
+        memory,
+        gpu: percent(DeviceCall::UtilizationRates, 0),
+        memory_activity: percent(DeviceCall::UtilizationRates, 1),
+        encoder: percent(DeviceCall::EncoderUtilization, 0),
+        decoder: percent(DeviceCall::DecoderUtilization, 0),
+        core_clock,
+        memory_clock: clock(DeviceCall::ClockMemory),
+        video_clock: clock(DeviceCall::ClockVideo),
+        temperature: answers.read(DeviceCall::Temperature, celsius),
+        power: watts(DeviceCall::PowerUsage),
+        power_limit: watts(DeviceCall::EnforcedPowerLimit),
+        fan: answers.number(DeviceCall::FanSpeed, 0..=200, |n| Percent(n.into())),
+        pcie_rx: kilobytes(DeviceCall::PcieRx),
+        pcie_tx: kilobytes(DeviceCall::PcieTx),
+        pcie_generation: answers.number(DeviceCall::PcieLinkGeneration, 1..=20, |n| n),
+        pcie_width: answers.number(DeviceCall::PcieLinkWidth, 1..=64, |n| n),
+        performance_state: performance_state(&answers),
+        categories: Vec::new(),
+        categories_normalized: false,
+        counter_status: counter_status(state, now).into(),
+    }
+}
+
+fn celsius(answer: &CallAnswer) -> Result<Celsius, Gap> {
+    match answer.out {
+        Output::Number(n) if (-60..=200).contains(&n) => i32::try_from(n)
+            .map(|n| Celsius(n.into()))
+            .map_err(|_| Gap::Implausible),
+        Output::Number(_) => Err(Gap::Implausible),
+        _ => Err(Gap::Malformed),
+    }
+}
+
+/// 32 is NVML's own "unknown".
+fn performance_state(answers: &DeviceAnswers<'_>) -> Reading<Measured<u32>> {
+    answers.read(DeviceCall::PerformanceState, |answer| match answer.out {
+        Output::Number(n @ 0..=15) => u32::try_from(n).map_err(|_| Gap::Implausible),
+        Output::Number(32) => Err(Gap::NotSupported),
+        Output::Number(_) => Err(Gap::Implausible),
+        _ => Err(Gap::Malformed),
+    })
+}
+
+fn memory(answers: &DeviceAnswers<'_>) -> DeviceMemory {
+    let call = DeviceCall::MemoryInfo;
+    let field = |position: fn(&MemoryFields) -> Option<usize>| {
+        answers.read(call, |answer| match &answer.out {
+            // A total of zero is how unified-memory devices say that there is no such memory.
+            Output::Numbers(numbers) if numbers.first() == Some(&0) => Err(Gap::NotSupported),
+            Output::Numbers(numbers) => {
+                let position = position(&memory_fields(answer.sym)).ok_or(Gap::SymbolAbsent)?;
+                let n = *numbers.get(position).ok_or(Gap::Malformed)?;
+                if n > *numbers.first().ok_or(Gap::Malformed)? {
+                    return Err(Gap::Implausible);
+                }
+                Ok(Bytes(n))
+            }
+            _ => Err(Gap::Malformed),
+        })
+    };
+    let no_counter = Reading::missing(Gap::NoCounter, DeviceAnswers::provenance(call, answers.now));
+    let used = field(|fields| Some(fields.used));
+    DeviceMemory {
+        total: field(|_| Some(0)),
+        free: field(|fields| Some(fields.free)),
+        reserved: field(|fields| fields.reserved),
+        attributed: Total::nothing(),
+        unattributed: Reading::missing(
+            Gap::InputMissing,
+            Provenance {
+                source: Source::Derived,
+                counter: "used - attributed",
+                at: answers.now,
+            },
+        ),
+        used,
+        shared_total: no_counter,
+        shared_used: no_counter,
+    }
+}
+
+/// NVML answers for a device only while it is powered, so an answer is the measurement.
+fn power_state(state: &DeviceState, now: Stamp) -> Reading<Measured<PowerState>> {
+    let from = |at| Provenance {
+        source: Source::Nvml,
+        counter: "DeviceGetHandleByIndex",
+        at,
+    };
+    match &state.handle {
+        Some(Ok(handle)) if handle.value.rc == code::SUCCESS => {
+            Reading::measured(PowerState::Active, from(handle.at))
+        }
+        Some(Ok(handle)) => Reading::missing(reason(handle.value.rc), from(handle.at)),
+        Some(Err(gap)) => Reading::missing(*gap, from(now)),
+        None => Reading::missing(Gap::Pending, from(now)),
+    }
+}
+
+fn counter_status(state: &DeviceState, now: Stamp) -> String {
+    match &state.handle {
+        Some(Ok(handle)) if handle.value.rc == code::SUCCESS => {
+            let mig = matches!(
+                state.newest(DeviceCall::MigMode),
+                Ok(Stamped { value: CallAnswer { out: Output::Numbers(modes), .. }, .. })
+                    if modes.first() == Some(&1)
+            );
+            if mig {
+                "ok; MIG mode, no load per process".to_owned()
+            } else {
+                "ok".to_owned()
+            }
+        }
+        Some(Ok(handle)) => format!("no answers: {}", reason(handle.value.rc).sentence()),
+        Some(Err(Gap::TimedOut)) => {
+            let since = [DeviceCall::MemoryInfo, DeviceCall::UtilizationRates]
+                .iter()
+                .filter_map(|call| state.newest(*call).ok())
+                .map(|answer| now.ms_since(answer.at) / 1000)
+                .min();
+            match since {
+                Some(seconds) => {
+                    format!("the device does not answer; last readings {seconds} s ago")
+                }
+                None => "the device does not answer".to_owned(),
+            }
+        }
+        Some(Err(gap)) => format!("no answers: {}", gap.sentence()),
+        None => "not asked yet".to_owned(),
+    }
+}

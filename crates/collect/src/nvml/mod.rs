@@ -1,0 +1,11 @@
+//! NVML's raw answers to readings of devices and processes.
+//!
+//! Facts: `nvml.h` 13.5 and the traps written at the constants of [`raw::nvml`].
+
+mod answers;
+mod devices;
+mod lists;
+mod samples;
+mod state;
+
+pub(crate) use state::{ListedProcess, Nvml};

@@ -1,0 +1,352 @@
+//! Utilization samples of processes: which are believed, how long they hold, and when no sample
+//! means zero.
+//!
+//! `nvmlDeviceGetProcessUtilization` answers samples newer than a time stamp, at most one per
+//! process; a process that did nothing has none, and neither has one whose sample period (1/6 s to
+//! 1 s by product) is not over. So an absent sample is zero only where the call worked, over a
+//! window at least as long as the longest sample period, and the numbers in samples and in lists
+//! are of one namespace.
+
+use std::collections::BTreeMap;
+
+use model::{Gap, Stamp};
+use raw::nvml::{CallAnswer, Output, SampleRow, code};
+use raw::{Answer, Stamped};
+
+use super::answers::reason;
+
+/// Longest sample period of any product (`nvml.h`), in microseconds.
+const SAMPLE_PERIOD_US: i64 = 1_000_000;
+
+/// How far back the first sweep asks, and one after a jump of the clock.
+const FIRST_WINDOW_US: i64 = 1_000_000;
+
+/// Load of one process on one device at its own moment, percent.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Load {
+    pub(super) sm: u32,
+    pub(super) memory: u32,
+    pub(super) encoder: u32,
+    pub(super) decoder: u32,
+}
+
+/// What is known of one process's load.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Verdict {
+    /// A sample, or a measured absence of one, at this moment.
+    Load(Load, Stamp),
+    /// Unknown, and why.
+    Unknown(Gap, Stamp),
+}
+
+#[derive(Clone, Copy)]
+struct Held {
+    load: Load,
+    at: Stamp,
+}
+
+/// Samples of one device over time.
+#[derive(Default)]
+pub(super) struct Samples {
+    asked: bool,
+    newest_us: i64,
+    window_us: i64,
+    answer: Option<Result<Stamp, (Gap, Stamp)>>,
+    held: BTreeMap<u32, Held>,
+    join: Join,
+}
+
+/// Whether the numbers of samples and lists are of one namespace.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum Join {
+    /// No sample has told yet.
+    #[default]
+    Untold,
+    /// A sample named a listed process.
+    Joined,
+    /// There are samples, and none names a listed process.
+    Split,
+}
+
+impl Samples {
+    /// The time stamp after which the next sweep asks; `None` before the first.
+    pub(super) fn ask_after(&self) -> Option<u64> {
+        self.asked
+            .then(|| u64::try_from(self.newest_us).unwrap_or(0))
+    }
+
+    /// Length of the last window, in milliseconds.
+    pub(super) fn window_ms(&self) -> u64 {
+        u64::try_from(self.window_us / 1000).unwrap_or(0)
+    }
+
+    /// Takes an answer in.
+    pub(super) fn take(
+        &mut self,
+        answer: &Answer<CallAnswer>,
+        listed: &[u32],
+        sweep: Stamp,
+        now: Stamp,
+    ) {
+        let wall = sweep.wall_us;
+        // A first sweep, and a clock that has jumped back behind the newest sample, start over.
+        if !self.asked || self.newest_us > wall {
+            self.newest_us = wall - FIRST_WINDOW_US;
+            self.held.clear();
+        }
+        self.asked = true;
+        self.window_us = wall - self.newest_us;
+        let rows: &[SampleRow] = match answer {
+            Err(gap) => {
+                self.answer = Some(Err((*gap, now)));
+                return;
+            }
+            Ok(Stamped { at, value }) => match (&value.out, value.rc) {
+                (Output::Samples(rows), code::SUCCESS) => {
+                    self.answer = Some(Ok(*at));
+                    rows
+                }
+                (_, code::SUCCESS | code::NOT_FOUND) => {
+                    self.answer = Some(Ok(*at));
+                    &[]
+                }
+                (_, rc) => {
+                    self.answer = Some(Err((reason(rc), *at)));
+                    return;
+                }
+            },
+        };
+        let believed: Vec<&SampleRow> = rows
+            .iter()
+            .filter(|row| is_believable(row, self.newest_us))
+            .collect();
+        if !believed.is_empty() {
+            let known = |row: &&&SampleRow| listed.binary_search(&row.pid).is_ok();
+            if believed.iter().any(|row| known(&row)) {
+                self.join = Join::Joined;
+            } else if !listed.is_empty() && self.join == Join::Untold {
+                self.join = Join::Split;
+            }
+        }
+        let at = match &self.answer {
+            Some(Ok(at)) => *at,
+            _ => sweep,
+        };
+        for row in &believed {
+            let load = Load {
+                sm: row.sm,
+                memory: row.mem,
+                encoder: row.enc,
+                decoder: row.dec,
+            };
+            self.held.insert(row.pid, Held { load, at });
+        }
+        let newest = believed
+            .iter()
+            .filter_map(|row| i64::try_from(row.ts).ok())
+            .max();
+        if let Some(newest) = newest {
+            self.newest_us = self.newest_us.max(newest);
+        }
+        self.held.retain(|pid, _| listed.binary_search(pid).is_ok());
+    }
+
+    /// What is known of the load of listed process `pid`.
+    pub(super) fn of(&self, pid: u32, now: Stamp) -> Verdict {
+        let at = match self.answer {
+            None => return Verdict::Unknown(Gap::Pending, now),
+            Some(Err((gap, at))) => return Verdict::Unknown(gap, at),
+            Some(Ok(at)) => at,
+        };
+        if self.join == Join::Split {
+            return Verdict::Unknown(Gap::PidSplit, at);
+        }
+        if let Some(held) = self.held.get(&pid) {
+            // Of this sweep, or of one less than a sample period ago: a refresh faster than the
+            // driver's samples must not flash zero.
+            let age_us = i64::try_from(at.mono_ns.saturating_sub(held.at.mono_ns) / 1000);
+            if age_us.is_ok_and(|age| age < SAMPLE_PERIOD_US) {
+                return Verdict::Load(held.load, held.at);
+            }
+        }
+        if self.join == Join::Joined && self.window_us >= SAMPLE_PERIOD_US {
+            return Verdict::Load(
+                Load {
+                    sm: 0,
+                    memory: 0,
+                    encoder: 0,
+                    decoder: 0,
+                },
+                at,
+            );
+        }
+        Verdict::Unknown(Gap::NoSample, at)
+    }
+}
+
+/// Drivers have been seen to answer old entries, entries of process 0 and percentages in the
+/// millions; such a row is dropped whole, never clamped.
+fn is_believable(row: &SampleRow, newest_us: i64) -> bool {
+    row.pid != 0
+        && i64::try_from(row.ts).is_ok_and(|ts| ts > newest_us)
+        && [row.sm, row.mem, row.enc, row.dec]
+            .iter()
+            .all(|percent| *percent <= 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: i64 = 1_800_000_000_000_000;
+
+    fn stamp(ms: i64) -> Stamp {
+        Stamp {
+            mono_ns: u64::try_from(ms * 1_000_000).unwrap(),
+            wall_us: START + ms * 1000,
+        }
+    }
+
+    fn row(pid: u32, ms: i64, sm: u32) -> SampleRow {
+        let ts = u64::try_from(START + ms * 1000).unwrap();
+        SampleRow {
+            pid,
+            ts,
+            sm,
+            mem: 1,
+            enc: 0,
+            dec: 0,
+        }
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "an answer is what the tests hand in"
+    )]
+    fn answered(at: Stamp, rc: i32, rows: Vec<SampleRow>) -> Answer<CallAnswer> {
+        let out = if rows.is_empty() {
+            Output::Nothing
+        } else {
+            Output::Samples(rows)
+        };
+        Ok(Stamped {
+            at,
+            value: CallAnswer { rc, sym: 1, out },
+        })
+    }
+
+    fn sm(samples: &Samples, pid: u32, at: Stamp) -> Result<u32, Gap> {
+        match samples.of(pid, at) {
+            Verdict::Load(load, _) => Ok(load.sm),
+            Verdict::Unknown(gap, _) => Err(gap),
+        }
+    }
+
+    #[test]
+    fn idle_is_zero_only_once_samples_and_lists_have_met() {
+        let mut samples = Samples::default();
+        samples.take(
+            &answered(stamp(0), code::NOT_FOUND, vec![]),
+            &[7, 8],
+            stamp(0),
+            stamp(0),
+        );
+        assert_eq!(sm(&samples, 7, stamp(0)), Err(Gap::NoSample));
+        let rows = vec![row(7, 500, 40)];
+        samples.take(
+            &answered(stamp(1000), 0, rows),
+            &[7, 8],
+            stamp(1000),
+            stamp(1000),
+        );
+        assert_eq!(sm(&samples, 7, stamp(1000)), Ok(40));
+        assert_eq!(sm(&samples, 8, stamp(1000)), Ok(0));
+    }
+
+    #[test]
+    fn a_fast_refresh_carries_the_last_value_for_a_sample_period() {
+        let mut samples = Samples::default();
+        samples.take(
+            &answered(stamp(0), 0, vec![row(7, -100, 40)]),
+            &[7],
+            stamp(0),
+            stamp(0),
+        );
+        for ms in [250, 500, 750] {
+            let none = answered(stamp(ms), code::NOT_FOUND, vec![]);
+            samples.take(&none, &[7], stamp(ms), stamp(ms));
+            assert_eq!(sm(&samples, 7, stamp(ms)), Ok(40), "{ms}");
+        }
+        let none = answered(stamp(1250), code::NOT_FOUND, vec![]);
+        samples.take(&none, &[7], stamp(1250), stamp(1250));
+        assert_eq!(sm(&samples, 7, stamp(1250)), Ok(0));
+    }
+
+    #[test]
+    fn samples_of_another_namespace_are_never_a_zero() {
+        let mut samples = Samples::default();
+        samples.take(
+            &answered(stamp(0), 0, vec![row(9001, -100, 80)]),
+            &[7],
+            stamp(0),
+            stamp(0),
+        );
+        assert_eq!(sm(&samples, 7, stamp(0)), Err(Gap::PidSplit));
+    }
+
+    #[test]
+    fn garbage_is_dropped_and_not_clamped() {
+        let mut samples = Samples::default();
+        let rows = vec![
+            row(7, -100, 4_000_000),
+            row(0, -100, 5),
+            row(8, -5000, 5),
+            row(9, -10, 6),
+        ];
+        samples.take(&answered(stamp(0), 0, rows), &[7, 8, 9], stamp(0), stamp(0));
+        assert_eq!(sm(&samples, 9, stamp(0)), Ok(6));
+        assert_eq!(
+            sm(&samples, 7, stamp(0)),
+            Ok(0),
+            "joined by 9, and no believable sample of 7"
+        );
+        assert_eq!(
+            samples.ask_after(),
+            Some(u64::try_from(START - 10_000).unwrap())
+        );
+    }
+
+    #[test]
+    fn a_clock_that_jumps_back_starts_over() {
+        let mut samples = Samples::default();
+        samples.take(
+            &answered(stamp(0), 0, vec![row(7, -1, 40)]),
+            &[7],
+            stamp(0),
+            stamp(0),
+        );
+        let jumped = Stamp {
+            mono_ns: 1_000_000_000,
+            wall_us: START - 3_600_000_000,
+        };
+        samples.take(
+            &answered(jumped, code::NOT_FOUND, vec![]),
+            &[7],
+            jumped,
+            jumped,
+        );
+        let after = samples.ask_after().unwrap();
+        assert_eq!(
+            i64::try_from(after).unwrap(),
+            jumped.wall_us - FIRST_WINDOW_US
+        );
+    }
+
+    #[test]
+    fn a_failing_call_is_a_reason_and_not_a_zero() {
+        let mut samples = Samples::default();
+        let failed = answered(stamp(0), code::NOT_SUPPORTED, vec![]);
+        samples.take(&failed, &[7], stamp(0), stamp(0));
+        assert_eq!(sm(&samples, 7, stamp(0)), Err(Gap::NotSupported));
+    }
+}

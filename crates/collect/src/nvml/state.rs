@@ -1,0 +1,450 @@
+//! What is kept between sweeps: the newest answer of every call, and how old it may get.
+
+use std::collections::BTreeMap;
+
+use model::{Gap, Notice, Severity, SourceState, SourceStatus, Stamp, Text};
+use raw::nvml::{
+    CallAnswer, DeviceCall, DeviceSweep, Groups, Library, NvmlPlan, NvmlSweep, Output, SystemCall,
+    code,
+};
+use raw::{Answer, MachineFacts, Published, Stamped};
+
+use super::samples::Samples;
+
+/// How long an answer of a device that stopped answering is shown, with its age. At long intervals
+/// longer: until the next turn of the rarest group is over.
+const SHOWN_FOR_MS: u64 = 10_000;
+
+/// PCIe throughput is asked every so many sweeps: a read may block for its 20 ms window.
+const PCIE_EVERY: u64 = 5;
+
+/// Static facts are asked again every so many sweeps, so that a replaced device is noticed.
+const STATIC_EVERY: u64 = 60;
+
+/// NVML over time.
+#[derive(Default)]
+pub(crate) struct Nvml {
+    library: Option<Answer<Library>>,
+    system: BTreeMap<SystemCall, Answer<CallAnswer>>,
+    pub(super) devices: BTreeMap<u32, DeviceState>,
+    overdue: Option<Stamp>,
+    missing: Option<Gap>,
+    sweeps: u64,
+    asleep: Option<Text>,
+    pub(super) shown_for_ms: u64,
+}
+
+/// One device over time.
+#[derive(Default)]
+pub(super) struct DeviceState {
+    pub(super) handle: Option<Answer<CallAnswer>>,
+    calls: BTreeMap<DeviceCall, Answer<CallAnswer>>,
+    pub(super) samples: Samples,
+}
+
+/// A process as the driver's lists of one device name it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListedProcess {
+    pub(crate) pid: u32,
+    pub(crate) at: Stamp,
+}
+
+impl Nvml {
+    /// Nothing is known yet.
+    pub(crate) fn new(interval_ms: u64) -> Self {
+        let shown_for_ms = SHOWN_FOR_MS.max(interval_ms.saturating_mul(PCIE_EVERY + 1));
+        Self {
+            shown_for_ms,
+            ..Self::default()
+        }
+    }
+
+    /// What the next sweep asks; `None` while all devices sleep.
+    pub(crate) fn plan(&self) -> Option<NvmlPlan> {
+        if self.asleep.is_some() {
+            return None;
+        }
+        let mut groups = Groups::FAST | Groups::PROCESSES | Groups::SAMPLES;
+        if self.sweeps.is_multiple_of(PCIE_EVERY) {
+            groups |= Groups::PCIE;
+        }
+        if self.sweeps.is_multiple_of(STATIC_EVERY) {
+            groups |= Groups::STATIC;
+        }
+        let samples_after = self
+            .devices
+            .iter()
+            .filter(|(_, device)| device.is_known())
+            .filter_map(|(slot, device)| Some((*slot, device.samples.ask_after()?)))
+            .collect();
+        Some(NvmlPlan {
+            groups,
+            samples_after,
+        })
+    }
+
+    /// Leaves the driver alone for this reason, or stops doing so.
+    pub(crate) fn sleep(&mut self, asleep: Option<Text>) {
+        self.asleep = asleep;
+    }
+
+    /// Takes in what the driver's thread has published.
+    pub(crate) fn take(&mut self, published: &Published<NvmlSweep>, now: Stamp) {
+        match published {
+            Published::NotAsked => {}
+            Published::Overdue(since) => self.overdue = Some(*since),
+            Published::Missing(gap) => {
+                self.missing = Some(*gap);
+                self.overdue = None;
+            }
+            Published::New(Stamped { at, value: sweep }) => {
+                self.overdue = None;
+                self.missing = None;
+                self.sweeps += 1;
+                self.library = Some(sweep.library.clone());
+                for (call, answer) in &sweep.system {
+                    self.system.insert(*call, answer.clone());
+                }
+                if matches!(&sweep.library, Ok(l) if !matches!(l.value, Library::Ready { .. })) {
+                    self.devices.clear();
+                }
+                if is_success(&sweep.system(SystemCall::DeviceCount)) {
+                    let slots: Vec<u32> = sweep.devices.iter().map(|d| d.slot).collect();
+                    self.devices.retain(|slot, _| slots.contains(slot));
+                }
+                for device in &sweep.devices {
+                    self.devices
+                        .entry(device.slot)
+                        .or_default()
+                        .take(device, *at, now);
+                }
+            }
+        }
+    }
+
+    /// Whether the first sweep is still on its way.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.library.is_none() && self.missing.is_none() && self.overdue.is_some()
+    }
+
+    /// Whether every device's lists are of the last sweep.
+    pub(crate) fn lists_are_current(&self) -> bool {
+        self.overdue.is_none()
+            && self.devices.values().all(|device| {
+                [DeviceCall::ComputeProcesses, DeviceCall::GraphicsProcesses]
+                    .iter()
+                    .all(|call| is_success(&device.newest(*call)))
+                    && device
+                        .handle
+                        .as_ref()
+                        .is_some_and(|h| is_success(&h.as_ref().map(as_ref).map_err(|g| *g)))
+            })
+    }
+
+    /// Length of the window that load refers to, in milliseconds.
+    pub(crate) fn sample_ms(&self) -> u64 {
+        self.devices
+            .values()
+            .map(|device| device.samples.window_ms())
+            .max()
+            .unwrap_or(1000)
+    }
+
+    /// The answer to a call on the driver as a whole.
+    pub(crate) fn system(&self, call: SystemCall) -> Answer<&CallAnswer> {
+        match self.system.get(&call) {
+            Some(Ok(answer)) => Ok(as_ref(answer)),
+            Some(Err(gap)) => Err(*gap),
+            None => Err(self.why_nothing()),
+        }
+    }
+
+    fn why_nothing(&self) -> Gap {
+        match (&self.missing, &self.library, self.overdue) {
+            (Some(gap), ..) | (None, Some(Err(gap)), _) => *gap,
+            (None, None, Some(_)) => Gap::Pending,
+            _ => Gap::NotPresent,
+        }
+    }
+
+    /// The state of the source, for people and for JSON.
+    pub(crate) fn status(&self, facts: &MachineFacts) -> SourceStatus {
+        let (state, detail, hint): (_, String, Option<&str>) = if let Some(reason) = &self.asleep {
+            (SourceState::Skipped, reason.to_string(), None)
+        } else if facts.nvml_names.is_empty() {
+            let detail = format!("not read on {} yet", facts.os);
+            (SourceState::NotApplicable, detail, None)
+        } else {
+            self.library_status(facts)
+        };
+        SourceStatus {
+            id: "nvml",
+            state,
+            detail: detail.into(),
+            hint: hint.map(Text::from),
+        }
+    }
+
+    fn library_status(&self, facts: &MachineFacts) -> (SourceState, String, Option<&'static str>) {
+        let asked = facts
+            .nvml_names
+            .first()
+            .map_or("libnvidia-ml", |name| &**name);
+        let overdue = self.overdue.is_some();
+        match &self.library {
+            None if self.missing.is_some() => (
+                SourceState::Error,
+                "the capture holds no sweep".to_owned(),
+                None,
+            ),
+            None if overdue => (
+                SourceState::Pending,
+                format!(
+                    "{asked} is being initialised; a GPU without persistence mode takes seconds"
+                ),
+                None,
+            ),
+            None => (
+                SourceState::Pending,
+                format!("{asked} has not been asked yet"),
+                None,
+            ),
+            Some(Err(gap)) => (SourceState::Error, gap.sentence().to_owned(), gap.remedy()),
+            Some(Ok(Stamped { value, .. })) => match value {
+                Library::NotLoaded(tried) => {
+                    let names: Vec<&str> = tried.iter().map(|(name, _)| &**name).collect();
+                    let words = tried.first().map_or("", |(_, words)| &**words);
+                    (
+                        SourceState::Absent,
+                        format!(
+                            "no NVIDIA driver library; tried {} ({words})",
+                            names.join(", ")
+                        ),
+                        Some("with an NVIDIA GPU, install the vendor's driver"),
+                    )
+                }
+                Library::InitFailed { name, rc } => {
+                    let (words, hint) = init_failure(*rc);
+                    let state = if *rc == code::NO_PERMISSION {
+                        SourceState::Denied
+                    } else {
+                        SourceState::Error
+                    };
+                    (
+                        state,
+                        format!("{name} is installed, but {words}"),
+                        Some(hint),
+                    )
+                }
+                Library::Ready { name } => {
+                    let version = match self.system(SystemCall::DriverVersion) {
+                        Ok(Stamped {
+                            value:
+                                CallAnswer {
+                                    out: Output::Text(text),
+                                    ..
+                                },
+                            ..
+                        }) => {
+                            format!(" {text}")
+                        }
+                        _ => String::new(),
+                    };
+                    let found = format!("{name}{version}, {} device(s)", self.devices.len());
+                    match self.overdue {
+                        Some(_) => (
+                            SourceState::TimedOut,
+                            format!(
+                                "{found}; the driver does not answer, older readings are shown"
+                            ),
+                            None,
+                        ),
+                        None => (SourceState::Ok, found, None),
+                    }
+                }
+            },
+        }
+    }
+
+    /// Notices about the driver and its devices.
+    pub(crate) fn notices(&self, index_of: &BTreeMap<u32, u32>, now: Stamp) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        if let Some(since) = self.overdue
+            && self.library.is_some()
+        {
+            notices.push(Notice {
+                code: "driver_overdue",
+                severity: Severity::Warning,
+                subject: "nvml".into(),
+                text: format!(
+                    "the NVIDIA driver has not answered for {} s; readings keep their age",
+                    now.ms_since(since) / 1000
+                )
+                .into(),
+            });
+        }
+        for (slot, device) in &self.devices {
+            let Some(index) = index_of.get(slot) else {
+                continue;
+            };
+            let subject: Text = format!("gpu:{index}").into();
+            let trouble = match &device.handle {
+                Some(Err(Gap::TimedOut)) => Some((
+                    "device_hung",
+                    format!(
+                        "GPU {index} does not answer; its last readings are shown with their age"
+                    ),
+                )),
+                Some(Ok(handle)) if handle.value.rc == code::GPU_IS_LOST => Some((
+                    "device_lost",
+                    format!(
+                        "GPU {index} is lost: {}",
+                        Gap::GpuLost.remedy().unwrap_or_default()
+                    ),
+                )),
+                Some(Ok(handle)) if handle.value.rc != code::SUCCESS => Some((
+                    "device_failed",
+                    format!(
+                        "GPU {index} cannot be opened: NVML error {}",
+                        handle.value.rc
+                    ),
+                )),
+                _ => None,
+            };
+            if let Some((code, text)) = trouble {
+                let severity = Severity::Warning;
+                notices.push(Notice {
+                    code,
+                    severity,
+                    subject,
+                    text: text.into(),
+                });
+            }
+        }
+        notices
+    }
+}
+
+fn init_failure(rc: i32) -> (String, &'static str) {
+    match rc {
+        code::DRIVER_NOT_LOADED => (
+            "its kernel module is not loaded (NVML error 9)".to_owned(),
+            "load it (modprobe nvidia), or reboot after a driver installation",
+        ),
+        code::LIB_RM_VERSION_MISMATCH => (
+            "library and kernel module are of different versions (NVML error 18)".to_owned(),
+            "reboot, or reload the kernel module: the driver was upgraded while in use",
+        ),
+        code::NO_PERMISSION => (
+            "opening the device files is not allowed (NVML error 4)".to_owned(),
+            "check the rights of /dev/nvidia*; in a container, pass the devices in",
+        ),
+        other => (
+            format!("its initialisation failed (NVML error {other})"),
+            "nvidia-smi and the kernel log (dmesg) may say more",
+        ),
+    }
+}
+
+pub(super) fn as_ref<T>(stamped: &Stamped<T>) -> Stamped<&T> {
+    Stamped {
+        at: stamped.at,
+        value: &stamped.value,
+    }
+}
+
+fn is_success(answer: &Answer<&CallAnswer>) -> bool {
+    matches!(answer, Ok(a) if a.value.rc == code::SUCCESS)
+}
+
+impl DeviceState {
+    /// Whether it has answered, so that it need not be asked everything again.
+    fn is_known(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    fn take(&mut self, sweep: &DeviceSweep, at: Stamp, now: Stamp) {
+        self.handle = Some(sweep.handle.clone());
+        for (call, answer) in &sweep.calls {
+            self.calls.insert(*call, answer.clone());
+        }
+        if let Ok(handle) = &sweep.handle
+            && handle.value.rc != code::SUCCESS
+        {
+            // The device itself is gone: what it said of load and processes is over. A hanging
+            // device (no answer at all) keeps its last words with their age.
+            let failed = Stamped {
+                at: handle.at,
+                value: handle.value.clone(),
+            };
+            for call in DeviceCall::ALL
+                .iter()
+                .filter(|c| !Groups::STATIC.contains(c.group()))
+            {
+                self.calls.insert(*call, Ok(failed.clone()));
+            }
+        }
+        if let Some((_, answer)) = sweep
+            .calls
+            .iter()
+            .find(|(call, _)| *call == DeviceCall::ProcessUtilization)
+        {
+            let listed = self.listed_pids();
+            self.samples.take(answer, &listed, at, now);
+        }
+    }
+
+    /// The newest answer, whatever its age.
+    pub(super) fn newest(&self, call: DeviceCall) -> Answer<&CallAnswer> {
+        match self.calls.get(&call) {
+            Some(Ok(answer)) => Ok(as_ref(answer)),
+            Some(Err(gap)) => Err(*gap),
+            None => Err(match &self.handle {
+                Some(Err(gap)) => *gap,
+                Some(Ok(handle)) if handle.value.rc != code::SUCCESS => {
+                    super::answers::reason(handle.value.rc)
+                }
+                _ => Gap::NotRecorded,
+            }),
+        }
+    }
+
+    /// The newest answer, as long as it may be shown at `now`.
+    pub(super) fn shown(&self, call: DeviceCall, now: Stamp, for_ms: u64) -> Answer<&CallAnswer> {
+        let answer = self.newest(call)?;
+        let lasting = Groups::STATIC.contains(call.group());
+        if !lasting && now.ms_since(answer.at) > for_ms {
+            return Err(match &self.handle {
+                Some(Err(gap)) => *gap,
+                _ => Gap::Stale,
+            });
+        }
+        Ok(answer)
+    }
+
+    fn listed_pids(&self) -> Vec<u32> {
+        let lists = [
+            DeviceCall::ComputeProcesses,
+            DeviceCall::GraphicsProcesses,
+            DeviceCall::MpsProcesses,
+        ];
+        let mut pids: Vec<u32> = lists
+            .iter()
+            .filter_map(|call| match self.newest(*call) {
+                Ok(Stamped {
+                    value:
+                        CallAnswer {
+                            out: Output::Processes(rows),
+                            ..
+                        },
+                    ..
+                }) => Some(rows.iter().map(|row| row.pid)),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        pids.sort_unstable();
+        pids.dedup();
+        pids
+    }
+}

@@ -1,0 +1,65 @@
+//! `/proc/PID/stat` (Linux, `Documentation/filesystems/proc.rst`, table 1-4).
+
+/// The fields used here.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Stat<'a> {
+    /// Field 2 without its parentheses: at most 15 bytes, any byte, also `)` and newlines.
+    pub comm: &'a str,
+    /// Field 4.
+    pub parent: u32,
+    /// Field 22: start time in clock ticks since boot.
+    pub start_ticks: u64,
+}
+
+/// Reads the line. `None` where it is no such line.
+pub fn parse(text: &str) -> Option<Stat<'_>> {
+    let open = text.find('(')?;
+    // The name may contain anything, so its end is the last parenthesis of the line.
+    let close = text.rfind(')')?;
+    let comm = text.get(open + 1..close)?;
+    let mut fields = text.get(close + 1..)?.split_ascii_whitespace();
+    let parent = fields.nth(1)?.parse().ok()?;
+    let start_ticks = fields.nth(17)?.parse().ok()?;
+    Some(Stat {
+        comm,
+        parent,
+        start_ticks,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(comm: &str) -> String {
+        format!(
+            "4242 ({comm}) S 17 4242 4242 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 9 0 987654 1000 2 \
+             18446744073709551615"
+        )
+    }
+
+    #[test]
+    fn names_may_contain_anything() {
+        for comm in ["llama-server", "a) R 1 (b", "two words", "", "\n", "日本"] {
+            let text = line(comm);
+            assert_eq!(
+                parse(&text),
+                Some(Stat {
+                    comm,
+                    parent: 17,
+                    start_ticks: 987_654
+                })
+            );
+        }
+    }
+
+    #[test]
+    fn a_cut_line_is_no_line() {
+        let whole = line("x");
+        let complete_at = whole.find("987654").unwrap() + "987654".len();
+        for end in 0..whole.find("987654").unwrap() {
+            assert_eq!(parse(&whole[..end]), None, "cut at {end}");
+        }
+        assert!(parse(&whole[..complete_at]).is_some());
+    }
+}

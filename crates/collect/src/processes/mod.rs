@@ -1,0 +1,10 @@
+//! Facts about the processes that hold GPU memory: who they are, what they were started with, what
+//! they have mapped. Everything is keyed by number and start time.
+
+mod facts;
+mod poll;
+mod watched;
+
+pub(crate) use facts::{Facts, command_line, link};
+pub(crate) use poll::Poll;
+pub(crate) use watched::{Processes, Watched, reference};

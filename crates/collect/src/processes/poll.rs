@@ -1,0 +1,76 @@
+//! A posted question that is asked again from time to time.
+
+use model::{Gap, Stamp};
+use raw::{Answer, Machine, Question, Reply};
+
+/// Asks a question, waits for its answer over refreshes, and asks again when it has aged.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Poll {
+    answer: Option<Answer<Reply>>,
+    waiting: bool,
+    due_ns: u64,
+}
+
+impl Poll {
+    /// Asks where it is time to. Whether a new answer has come.
+    pub(crate) fn ask(
+        &mut self,
+        machine: &mut dyn Machine,
+        question: impl FnOnce() -> Question,
+        now: Stamp,
+        every_ms: u64,
+    ) -> bool {
+        if !self.waiting && now.mono_ns < self.due_ns {
+            return false;
+        }
+        match machine.post(&question()) {
+            Err(Gap::Pending) => {
+                self.waiting = true;
+                false
+            }
+            answer => {
+                self.waiting = false;
+                self.due_ns = now
+                    .mono_ns
+                    .saturating_add(every_ms.saturating_mul(1_000_000));
+                let changed = self.answer.as_ref().map(value) != Some(value(&answer));
+                self.answer = Some(answer);
+                changed
+            }
+        }
+    }
+
+    /// Asks again at the next opportunity; the old answer stays until then.
+    pub(crate) const fn again(&mut self) {
+        self.due_ns = 0;
+    }
+
+    /// Whether an answer is outstanding.
+    pub(crate) const fn is_waiting(&self) -> bool {
+        self.waiting
+    }
+
+    /// The newest answer; pending before the first.
+    pub(crate) fn answer(&self) -> Result<(Stamp, &Reply), Gap> {
+        match &self.answer {
+            None => Err(Gap::Pending),
+            Some(Ok(answer)) => Ok((answer.at, &answer.value)),
+            Some(Err(gap)) => Err(*gap),
+        }
+    }
+
+    /// The newest answer as text.
+    pub(crate) fn text(&self) -> Result<(Stamp, std::borrow::Cow<'_, str>), Gap> {
+        match self.answer()? {
+            (at, Reply::Bytes(bytes)) => Ok((at, String::from_utf8_lossy(bytes))),
+            _ => Err(Gap::Malformed),
+        }
+    }
+}
+
+fn value(answer: &Answer<Reply>) -> Result<&Reply, Gap> {
+    answer
+        .as_ref()
+        .map(|stamped| &stamped.value)
+        .map_err(|gap| *gap)
+}

@@ -1,0 +1,234 @@
+//! One process under observation, and the set of them.
+
+use std::collections::BTreeMap;
+
+use model::{Gap, ProcessKey, Stamp, Text};
+use raw::{Inline, Machine, ProcessRef, Question, Reply, Stamped};
+
+use super::poll::Poll;
+use crate::parse::{stat, status};
+
+/// Command lines can be rewritten by their process.
+const COMMAND_LINE_EVERY_MS: u64 = 60_000;
+/// Maps of a large process cost milliseconds; models are not loaded every second.
+const MAPS_EVERY_MS: u64 = 15_000;
+/// Ports change rarely.
+const LISTENERS_EVERY_MS: u64 = 60_000;
+/// Start times have the resolution of the clock tick, and the boot time is known to about as much.
+const START_TOLERANCE_US: i64 = 50_000;
+/// The rest of a process's facts does not change, but a failed read may succeed later.
+const FACTS_EVERY_MS: u64 = 300_000;
+
+/// The first line of a process's life that is read on each refresh.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity {
+    pub(crate) comm: Text,
+    pub(crate) parent: u32,
+    pub(crate) at: Stamp,
+}
+
+/// A process by number and start time, with its facts as raw answers.
+#[derive(Clone, Debug)]
+pub(crate) struct Watched {
+    pub(crate) identity: Identity,
+    pub(crate) user_id: Result<(u32, Stamp), Gap>,
+    pub(crate) cgroup: Result<(Text, Stamp), Gap>,
+    pub(crate) command_line: Poll,
+    pub(crate) environment: Poll,
+    pub(crate) links: Poll,
+    pub(crate) maps: Poll,
+    pub(crate) open_files: Poll,
+    pub(crate) listeners: Poll,
+    /// Changes whenever an answer did that models are derived from.
+    pub(crate) generation: u64,
+}
+
+/// All processes under observation.
+#[derive(Default)]
+pub(crate) struct Processes {
+    watched: BTreeMap<ProcessKey, Watched>,
+    users: BTreeMap<u32, Poll>,
+}
+
+impl Processes {
+    /// Looks process `pid` up, of whom a source spoke at `named_at`. `Err` says why not.
+    pub(crate) fn identify(
+        &mut self,
+        machine: &mut dyn Machine,
+        pid: u32,
+        named_at: Stamp,
+        started_us: impl Fn(u64) -> Option<i64>,
+    ) -> Result<ProcessKey, Gap> {
+        let answer = machine.inline(&Inline::Stat(pid))?;
+        let Reply::Bytes(bytes) = &answer.value else {
+            return Err(Gap::Malformed);
+        };
+        let text = String::from_utf8_lossy(bytes);
+        let parsed = stat::parse(&text).ok_or(Gap::Malformed)?;
+        // A process younger than the list that names it has inherited the number.
+        if started_us(parsed.start_ticks)
+            .is_some_and(|us| us > named_at.wall_us + START_TOLERANCE_US)
+        {
+            return Err(Gap::Exited);
+        }
+        let key = ProcessKey {
+            space: model::PidSpace::Local,
+            pid,
+            start_ticks: Some(parsed.start_ticks),
+        };
+        match self.watched.get_mut(&key) {
+            Some(watched) => {
+                watched.identity.at = answer.at;
+                watched.identity.parent = parsed.parent;
+                // A new name at the same start time is an exec: everything else is new too.
+                if *watched.identity.comm != *parsed.comm {
+                    watched.identity.comm = parsed.comm.into();
+                    watched.restart();
+                }
+            }
+            None => {
+                let identity = Identity {
+                    comm: parsed.comm.into(),
+                    parent: parsed.parent,
+                    at: answer.at,
+                };
+                self.watched
+                    .insert(key, Watched::new(machine, pid, identity));
+            }
+        }
+        Ok(key)
+    }
+
+    /// Forgets all but `keys`, and asks for the facts of those.
+    pub(crate) fn refresh(&mut self, machine: &mut dyn Machine, keys: &[ProcessKey], now: Stamp) {
+        self.watched.retain(|key, _| keys.contains(key));
+        for (key, watched) in &mut self.watched {
+            watched.refresh(machine, *key, now);
+        }
+        let ids: Vec<u32> = self
+            .watched
+            .values()
+            .filter_map(|w| w.user_id.as_ref().ok())
+            .map(|(id, _)| *id)
+            .collect();
+        self.users.retain(|id, _| ids.contains(id));
+        for id in ids {
+            let name = self.users.entry(id).or_default();
+            name.ask(machine, || Question::UserName(id), now, FACTS_EVERY_MS);
+        }
+    }
+
+    /// The process with this key.
+    pub(crate) fn get(&self, key: ProcessKey) -> Option<&Watched> {
+        self.watched.get(&key)
+    }
+
+    /// The name of a user.
+    pub(crate) fn user(&self, id: u32) -> Option<&Poll> {
+        self.users.get(&id)
+    }
+
+    /// Whether any answer is outstanding.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.users.values().any(Poll::is_waiting) || self.watched.values().any(Watched::is_waiting)
+    }
+}
+
+impl Watched {
+    fn new(machine: &mut dyn Machine, pid: u32, identity: Identity) -> Self {
+        Self {
+            identity,
+            user_id: text(machine, &Inline::Status(pid)).and_then(|(text, at)| {
+                status::user_id(&text)
+                    .map(|id| (id, at))
+                    .ok_or(Gap::Malformed)
+            }),
+            cgroup: text(machine, &Inline::Cgroup(pid)).map(|(text, at)| (text.into(), at)),
+            command_line: Poll::default(),
+            environment: Poll::default(),
+            links: Poll::default(),
+            maps: Poll::default(),
+            open_files: Poll::default(),
+            listeners: Poll::default(),
+            generation: 0,
+        }
+    }
+
+    fn restart(&mut self) {
+        for poll in self.polls_mut() {
+            poll.again();
+        }
+    }
+
+    fn polls_mut(&mut self) -> [&mut Poll; 6] {
+        [
+            &mut self.command_line,
+            &mut self.environment,
+            &mut self.links,
+            &mut self.maps,
+            &mut self.open_files,
+            &mut self.listeners,
+        ]
+    }
+
+    fn is_waiting(&self) -> bool {
+        [
+            &self.command_line,
+            &self.environment,
+            &self.links,
+            &self.maps,
+            &self.open_files,
+            &self.listeners,
+        ]
+        .iter()
+        .any(|poll| poll.is_waiting())
+    }
+
+    fn refresh(&mut self, machine: &mut dyn Machine, key: ProcessKey, now: Stamp) {
+        let Some(who) = reference(key) else { return };
+        let mut changed = self.command_line.ask(
+            machine,
+            || Question::CommandLine(who),
+            now,
+            COMMAND_LINE_EVERY_MS,
+        );
+        changed |= self
+            .links
+            .ask(machine, || Question::Links(who), now, FACTS_EVERY_MS);
+        changed |= self
+            .maps
+            .ask(machine, || Question::Maps(who), now, MAPS_EVERY_MS);
+        changed |= self
+            .open_files
+            .ask(machine, || Question::OpenFiles(who), now, MAPS_EVERY_MS);
+        changed |=
+            self.environment
+                .ask(machine, || Question::Environment(who), now, FACTS_EVERY_MS);
+        self.listeners.ask(
+            machine,
+            || Question::Listeners(who),
+            now,
+            LISTENERS_EVERY_MS,
+        );
+        if changed {
+            self.generation += 1;
+        }
+    }
+}
+
+/// The process to ask about; `None` for one that cannot be looked up.
+pub(crate) fn reference(key: ProcessKey) -> Option<ProcessRef> {
+    let start_ticks = key.start_ticks?;
+    (key.space == model::PidSpace::Local).then_some(ProcessRef {
+        pid: key.pid,
+        start_ticks,
+    })
+}
+
+fn text(machine: &mut dyn Machine, question: &Inline) -> Result<(String, Stamp), Gap> {
+    let Stamped { at, value } = machine.inline(question)?;
+    match value {
+        Reply::Bytes(bytes) => Ok((String::from_utf8_lossy(&bytes).into_owned(), at)),
+        _ => Err(Gap::Malformed),
+    }
+}

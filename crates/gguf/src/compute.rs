@@ -1,0 +1,164 @@
+//! The scratch buffer a server computes its graph in.
+//!
+//! Its size depends on how the graph is laid out, which changes from build to build, so that there are only bounds
+//! here. What is exact in them is the attention mask (tokens of context times tokens of a batch) and, without flash
+//! attention, the scores; the activations lie between multiples of the model's widths that held for every run that
+//! was measured: llama.cpp b11434 on a CPU and on Vulkan, nine architectures, November 2026.
+//!
+//! The buffer of one device is estimated. With several GPUs a server may keep up to four copies of the inputs, and
+//! beside each GPU's buffer there is one in host memory.
+
+use crate::header::Header;
+use crate::kv::{Choice, KvSettings, Structure, WhyNot, choices, contexts};
+use crate::range::Range;
+
+/// For how many tokens of a batch a server computes the probabilities of the whole vocabulary at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogitRows {
+    /// One a slot, as llama-server does in 2026.
+    PerSlot,
+    /// All, as older builds and some other programs do.
+    PerToken,
+    /// Not known.
+    #[default]
+    Unknown,
+}
+
+/// Bytes of an f32, which activations, scores and logits are computed in.
+const ELEMENT_BYTES: u64 = 4;
+
+/// Bytes of a mask element: f16 with flash attention, f32 without.
+const fn mask_bytes(flash_attention: bool) -> u64 {
+    if flash_attention { 2 } else { 4 }
+}
+
+/// Widths of the model's layers, in elements of one token.
+struct Widths {
+    embedding: u64,
+    /// The widest of a layer's own matrices: feed-forward, attention or state.
+    inner: u64,
+    heads: u64,
+    vocabulary: u64,
+}
+
+impl Widths {
+    fn of(header: &Header) -> Result<Self, WhyNot> {
+        let missing = |key: &'static str| WhyNot::Missing(key);
+        let embedding = header
+            .embedding_length()
+            .ok_or(missing("embedding_length"))?;
+        let heads = header
+            .head_count()
+            .and_then(|heads| heads.max())
+            .unwrap_or(0);
+        let number = |key| header.u64(key).unwrap_or(0);
+        let feed_forward = header
+            .per_layer("feed_forward_length")
+            .and_then(|width| width.max())
+            .unwrap_or(0);
+        let experts =
+            number("expert_feed_forward_length").saturating_mul(number("expert_used_count"));
+        let attention = heads
+            .saturating_mul(number("attention.key_length").max(number("attention.value_length")));
+        let state = number("ssm.inner_size").saturating_mul(2);
+        Ok(Self {
+            embedding,
+            inner: feed_forward
+                .max(experts)
+                .max(attention)
+                .max(state)
+                .max(embedding),
+            heads,
+            vocabulary: header.vocabulary_size().unwrap_or(0),
+        })
+    }
+}
+
+/// Bytes of the buffer on the device that computes all layers. Where settings are unknown, the bounds span what the
+/// server could have chosen.
+pub fn estimate(
+    header: &Header,
+    settings: &KvSettings,
+    logits: LogitRows,
+) -> Result<Range, WhyNot> {
+    let structure = Structure::of(header)?;
+    let widths = Widths::of(header)?;
+    let contexts = contexts(header, settings, &structure)?;
+    let mut result: Option<Range> = None;
+    for choice in choices(settings, contexts) {
+        let bytes = measure(&structure, &widths, choice, logits)?;
+        result = Some(result.map_or(bytes, |result| result.spanning(bytes)));
+    }
+    result.ok_or(WhyNot::Malformed("context length"))
+}
+
+fn measure(
+    structure: &Structure,
+    widths: &Widths,
+    choice: Choice,
+    logits: LogitRows,
+) -> Result<Range, WhyNot> {
+    let cells = choice.request.cells(structure.window)?;
+    let tokens = choice
+        .request
+        .ubatch
+        .min(cells.full.saturating_mul(cells.streams));
+    let cached = |windowed: bool| {
+        structure
+            .layers
+            .iter()
+            .any(|layer| layer.cached && layer.windowed == windowed)
+    };
+    let full = if cached(false) { cells.full } else { 0 };
+    let windowed = if cached(true) { cells.windowed } else { 0 };
+
+    let area = full.saturating_add(windowed).saturating_mul(tokens);
+    let mask = area.saturating_mul(mask_bytes(choice.flash_attention));
+    let scores = if choice.flash_attention {
+        0
+    } else {
+        full.max(windowed)
+            .saturating_mul(tokens)
+            .saturating_mul(widths.heads)
+            .saturating_mul(ELEMENT_BYTES)
+    };
+    let row = tokens.saturating_mul(ELEMENT_BYTES);
+    let least = widths.embedding.saturating_mul(LEAST_EMBEDDINGS);
+    let most = widths
+        .embedding
+        .saturating_mul(MOST_EMBEDDINGS)
+        .saturating_add(widths.inner.saturating_mul(MOST_INNER));
+
+    let rows = Range::between(choice.request.slots.min(tokens), tokens);
+    let rows = match logits {
+        LogitRows::PerSlot => Range::exact(rows.low),
+        LogitRows::PerToken => Range::exact(rows.high),
+        LogitRows::Unknown => rows,
+    };
+    let vocabulary = widths.vocabulary.saturating_mul(ELEMENT_BYTES);
+    let output = (
+        rows.low.saturating_mul(vocabulary),
+        rows.high.saturating_mul(vocabulary),
+    );
+
+    // Logits come last, when the room of scores and activations is free again: the larger counts, at best.
+    let low = scores
+        .saturating_add(row.saturating_mul(least))
+        .max(output.0);
+    let high = scores
+        .saturating_add(row.saturating_mul(most))
+        .saturating_add(output.1);
+    Ok(Range {
+        low: mask.saturating_add(low),
+        high: mask.saturating_add(high),
+    })
+}
+
+/// Activations a graph holds at once at least, in widths of the embedding. Measured from 4 on.
+const LEAST_EMBEDDINGS: u64 = 2;
+
+/// Activations a graph holds at once at most, in widths of the embedding; 5 fits llama on a CPU.
+const MOST_EMBEDDINGS: u64 = 8;
+
+/// And in widths of a layer's widest matrix, beside them; 3 fits llama on a CPU.
+const MOST_INNER: u64 = 6;

@@ -1,0 +1,9 @@
+//! Reads a header piece by piece, without doing IO. The parts of a file are in the order they stand there: preamble,
+//! metadata entries, tensor table.
+
+mod entry;
+mod preamble;
+mod table;
+mod walk;
+
+pub use walk::{HeaderReader, Step};

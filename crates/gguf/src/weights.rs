@@ -1,0 +1,232 @@
+//! How many bytes of weights a model has, per layer and per device.
+
+use crate::header::Header;
+use crate::limits::MAX_LAYERS;
+use crate::range::Range;
+use crate::tensor::Tensor;
+
+/// Bytes of one layer (`blk.N.…`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LayerWeights {
+    /// Bytes of all its tensors.
+    pub bytes: u64,
+    /// Those of `bytes` that are weights of experts (`ffn_…_exps`), which llama.cpp can keep on the CPU.
+    pub experts: u64,
+}
+
+/// Tensor bytes of a model by what they are. Real copies in memory can be more: repacked weights, and tied
+/// embeddings once on each device.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Weights {
+    /// Bytes of all tensors.
+    pub total: u64,
+    /// By layer, from the first.
+    pub layers: Vec<LayerWeights>,
+    /// Bytes of the tables tokens are looked up in; always on the CPU.
+    pub input: u64,
+    /// Bytes of the token embedding alone, which is part of `input`.
+    pub token_embedding: u64,
+    /// Bytes of what follows the last layer.
+    pub output: u64,
+    /// Bytes of tensors whose place is not known here.
+    pub other: u64,
+    /// Whether there is no output matrix: the token embedding serves as one, and exists twice when the output is on
+    /// a GPU.
+    pub tied: bool,
+    /// Bytes of tensors whose size is only an estimate; part of the others.
+    pub uncertain: u64,
+}
+
+/// Which experts stay on the CPU (`--cpu-moe`, `--n-cpu-moe`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExpertsOnCpu {
+    /// They go where their layer goes.
+    #[default]
+    None,
+    /// Those of the first so many layers stay on the CPU.
+    FirstLayers(u64),
+    /// All stay on the CPU.
+    All,
+    /// Not known.
+    Unknown,
+}
+
+/// Bytes of weights on the GPUs together and on the CPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Placement {
+    /// On all GPUs together.
+    pub gpu: Range,
+    /// Used by the CPU. A mapping of the file can be larger, since it is one span.
+    pub cpu: Range,
+}
+
+/// Bytes of tensors outside the `mapped` parts of the file, each an offset and a length.
+///
+/// llama.cpp unmaps what it has copied to a GPU (`mmap` loading on Linux; not on Metal), down to one span that holds
+/// all that stays on the CPU: what lies outside is on GPUs, and some of what lies inside may be too.
+pub fn bytes_outside(header: &Header, mapped: &[(u64, u64)]) -> u64 {
+    let mut mapped: Vec<(u64, u64)> = mapped
+        .iter()
+        .map(|(offset, len)| (*offset, offset.saturating_add(*len)))
+        .collect();
+    mapped.sort_unstable();
+    header.tensors.iter().fold(0, |sum: u64, tensor| {
+        let start = header.data_offset.saturating_add(tensor.offset);
+        let end = start.saturating_add(tensor.bytes);
+        let mut reached = start;
+        let mut outside = 0_u64;
+        for (from, to) in &mapped {
+            outside = outside.saturating_add((*from).min(end).saturating_sub(reached));
+            reached = reached.max(*to);
+        }
+        sum.saturating_add(outside.saturating_add(end.saturating_sub(reached)))
+    })
+}
+
+/// Whether layer `layer` of `layers` is on a GPU with `-ngl gpu_layers`, which counts the output as one more layer.
+pub fn is_on_gpu(layer: u64, layers: u64, gpu_layers: u64) -> bool {
+    layer.saturating_add(gpu_layers) >= layers.saturating_add(1)
+}
+
+impl Weights {
+    /// The weights of a file.
+    pub fn of(header: &Header) -> Self {
+        Self::of_parts([header])
+    }
+
+    /// The weights of a model that is split over files; the first of them tells the number of layers.
+    pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a Header>) -> Self {
+        let mut weights = Self::default();
+        let mut has_output = false;
+        for header in parts {
+            if weights.layers.is_empty() {
+                let layers = header.block_count().unwrap_or(0).min(MAX_LAYERS);
+                let layers = usize::try_from(layers).unwrap_or(0);
+                weights.layers.resize(layers, LayerWeights::default());
+            }
+            for tensor in &header.tensors {
+                weights.total = weights.total.saturating_add(tensor.bytes);
+                if !tensor.size_known {
+                    weights.uncertain = weights.uncertain.saturating_add(tensor.bytes);
+                }
+                has_output |= &*tensor.name == "output.weight";
+                weights.add(tensor);
+            }
+        }
+        weights.tied = weights.token_embedding > 0 && !has_output;
+        weights
+    }
+
+    fn add(&mut self, tensor: &Tensor) {
+        let sum = match place(&tensor.name) {
+            Place::Layer { number, expert } => {
+                match usize::try_from(number)
+                    .ok()
+                    .and_then(|number| self.layers.get_mut(number))
+                {
+                    Some(layer) => {
+                        if expert {
+                            layer.experts = layer.experts.saturating_add(tensor.bytes);
+                        }
+                        &mut layer.bytes
+                    }
+                    None => &mut self.other,
+                }
+            }
+            Place::TokenEmbedding => {
+                self.token_embedding = self.token_embedding.saturating_add(tensor.bytes);
+                &mut self.input
+            }
+            Place::Input => &mut self.input,
+            Place::Output => &mut self.output,
+            Place::Other => &mut self.other,
+        };
+        *sum = sum.saturating_add(tensor.bytes);
+    }
+
+    /// Where the weights are with `-ngl gpu_layers`; `None` if that is not known.
+    pub fn placement(&self, gpu_layers: Option<u64>, experts: ExpertsOnCpu) -> Placement {
+        match gpu_layers {
+            Some(gpu_layers) => self.placement_of(gpu_layers, experts),
+            None => {
+                let nothing = self.placement_of(0, experts);
+                let everything = self.placement_of(u64::MAX, experts);
+                Placement {
+                    gpu: nothing.gpu.spanning(everything.gpu),
+                    cpu: nothing.cpu.spanning(everything.cpu),
+                }
+            }
+        }
+    }
+
+    fn placement_of(&self, gpu_layers: u64, experts: ExpertsOnCpu) -> Placement {
+        let mut gpu = Range::exact(0);
+        let mut cpu = Range::exact(self.input);
+        let count = u64::try_from(self.layers.len()).unwrap_or(u64::MAX);
+        for (number, layer) in (0_u64..).zip(&self.layers) {
+            let others = layer.bytes.saturating_sub(layer.experts);
+            if !is_on_gpu(number, count, gpu_layers) {
+                cpu = cpu.plus(Range::exact(layer.bytes));
+                continue;
+            }
+            gpu = gpu.plus(Range::exact(others));
+            let either = Range::between(0, layer.experts);
+            let (on_gpu, on_cpu) = match experts {
+                ExpertsOnCpu::Unknown => (either, either),
+                ExpertsOnCpu::All => (Range::exact(0), Range::exact(layer.experts)),
+                ExpertsOnCpu::FirstLayers(first) if number < first => {
+                    (Range::exact(0), Range::exact(layer.experts))
+                }
+                ExpertsOnCpu::None | ExpertsOnCpu::FirstLayers(_) => {
+                    (Range::exact(layer.experts), Range::exact(0))
+                }
+            };
+            gpu = gpu.plus(on_gpu);
+            cpu = cpu.plus(on_cpu);
+        }
+        if gpu_layers > 0 {
+            gpu = gpu.plus(Range::exact(self.output));
+            if self.tied {
+                gpu = gpu.plus(Range::exact(self.token_embedding));
+            }
+            let either = Range::between(0, self.other);
+            gpu = gpu.plus(either);
+            cpu = cpu.plus(either);
+        } else {
+            cpu = cpu
+                .plus(Range::exact(self.output))
+                .plus(Range::exact(self.other));
+        }
+        Placement { gpu, cpu }
+    }
+}
+
+enum Place {
+    Layer { number: u64, expert: bool },
+    TokenEmbedding,
+    Input,
+    Output,
+    Other,
+}
+
+fn place(name: &str) -> Place {
+    if let Some((number, rest)) = name
+        .strip_prefix("blk.")
+        .and_then(|rest| rest.split_once('.'))
+        && let Ok(number) = number.parse()
+    {
+        let matrix = rest.split('.').next().unwrap_or_default();
+        let expert = matrix.starts_with("ffn_")
+            && (matrix.ends_with("_exps") || matrix.ends_with("_chexps"));
+        return Place::Layer { number, expert };
+    }
+    let stem = name.split('.').next().unwrap_or_default();
+    match stem {
+        "token_embd" => Place::TokenEmbedding,
+        "position_embd" | "token_types" | "per_layer_token_embd" => Place::Input,
+        "output" | "output_norm" | "cls" => Place::Output,
+        // token_embd_norm belongs to the input in bert and is the output norm in lfm2; rope factors go anywhere.
+        _ => Place::Other,
+    }
+}

@@ -1,0 +1,193 @@
+//! What is not known: bounds, assumptions and refusals.
+
+use gguf::Range;
+use gguf::kv::{Assumption, KvSettings, WhyNot, estimate};
+
+use crate::builder::Builder;
+use crate::fixtures::header;
+use crate::kv::{MIB, compute, transformer};
+use crate::kv_cases::settings;
+use crate::kv_hybrid::with_heads;
+
+#[test]
+fn what_is_not_known_is_refused() {
+    for architecture in [
+        "bert",
+        "modern-bert",
+        "gemma-embedding",
+        "dream",
+        "llada-moe",
+        "clef",
+    ] {
+        assert_eq!(
+            compute(&transformer(architecture), "-c 4096"),
+            Err(WhyNot::NonCausal)
+        );
+    }
+    let unknown = WhyNot::UnknownArchitecture(Some("flux".to_owned()));
+    assert_eq!(
+        unknown.to_string(),
+        "cache size not known for architecture \"flux\""
+    );
+    assert_eq!(compute(&transformer("flux"), "-c 4096"), Err(unknown));
+    assert_eq!(
+        compute(&Builder::new(), "-c 4096"),
+        Err(WhyNot::UnknownArchitecture(None))
+    );
+    let result = compute(&transformer("deepseek4"), "-c 4096");
+    assert!(matches!(result, Err(WhyNot::NotModelled(_))));
+}
+
+#[test]
+fn damaged_headers_are_refused() {
+    let model = |numbers: &[(&str, u32)]| Builder::model("llama", numbers);
+    let heads = [("attention.head_count", 8), ("embedding_length", 512)];
+    let with = |extra: &[(&'static str, u32)]| model(&[extra, &heads].concat());
+    for (builder, why) in [
+        (model(&[]), WhyNot::Missing("block_count")),
+        (
+            with(&[("block_count", 0)]),
+            WhyNot::Malformed("block_count"),
+        ),
+        (
+            with(&[("block_count", 4097)]),
+            WhyNot::Malformed("block_count"),
+        ),
+        (
+            model(&[("block_count", 2)]),
+            WhyNot::Missing("attention.key_length"),
+        ),
+        (
+            model(&[
+                ("block_count", 2),
+                ("embedding_length", 8),
+                ("attention.head_count", 0),
+            ]),
+            WhyNot::Missing("attention.key_length"),
+        ),
+        (with_heads("llama", &[2]).u32("x", 0), WhyNot::Missing("")),
+        (
+            with(&[("block_count", 2)]).u32s("llama.attention.head_count_kv", &[2]),
+            WhyNot::Malformed("attention.head_count_kv"),
+        ),
+    ] {
+        let result = compute(&builder, "-c 4096");
+        if why == WhyNot::Missing("") {
+            assert!(result.is_ok(), "one layer, one value");
+        } else {
+            assert_eq!(result, Err(why));
+        }
+    }
+    let numbers = [("block_count", 2), heads[0], heads[1]];
+    assert_eq!(
+        compute(&model(&numbers), ""),
+        Err(WhyNot::Missing("context_length"))
+    );
+    let wide = model(&numbers).u64("llama.attention.key_length", u64::MAX);
+    assert!(matches!(
+        compute(&wide, "-c 4096"),
+        Err(WhyNot::Malformed(_))
+    ));
+}
+
+#[test]
+fn impossible_settings_are_refused() {
+    let header = header("llama-f16");
+    for settings in [
+        KvSettings {
+            parallel: Some(0),
+            ..settings("-c 4096")
+        },
+        KvSettings {
+            context: Some(u64::MAX),
+            ..settings("-c 4096")
+        },
+    ] {
+        assert_eq!(
+            estimate(&header, &settings),
+            Err(WhyNot::Malformed("context length"))
+        );
+    }
+    let odd = transformer("llama")
+        .u32("llama.attention.key_length", 40)
+        .u32("llama.attention.value_length", 40);
+    let result = compute(&odd, "-c 4096 -ctk q8_0");
+    assert!(matches!(result, Err(WhyNot::Impossible(_))), "{result:?}");
+    assert!(compute(&odd, "-c 4096").is_ok());
+}
+
+#[test]
+fn an_unknown_context_spans_what_a_server_shrinks_to() {
+    let known = KvSettings {
+        context: None,
+        ..settings("-np 1")
+    };
+    let of = |name| estimate(&header(name), &known).unwrap();
+    let estimate = of("llama-f16");
+    assert_eq!(estimate.range(), Range::between(4 * MIB, 8 * MIB));
+    let expected = Assumption::Context {
+        low: 4096,
+        high: 8192,
+    };
+    assert_eq!(estimate.assumptions, [expected]);
+    assert!(of("decision-f16").range().is_exact(), "trained with 4096");
+}
+
+#[test]
+fn unknown_types_span_q4_0_to_f16() {
+    let unknown = KvSettings {
+        type_k: None,
+        ..settings("-c 4096 -np 1")
+    };
+    let estimate = estimate(&header("llama-f16"), &unknown).unwrap();
+    let keys = 2 * MIB;
+    assert_eq!(
+        estimate.range(),
+        Range::between(2 * MIB + keys * 18 / 64, 2 * MIB + keys)
+    );
+    assert_eq!(estimate.assumptions, [Assumption::KeyType]);
+}
+
+#[test]
+fn unknown_slots_matter_only_to_windows_states_and_padding() {
+    let unknown = KvSettings {
+        parallel: None,
+        unified: Some(true),
+        ..settings("-c 4096")
+    };
+    let of = |name| estimate(&header(name), &unknown).unwrap().range();
+    assert!(of("llama-f16").is_exact());
+    assert!(!of("gemma3-q8_0").is_exact());
+    let one = estimate(&header("mamba-f16"), &settings("-c 4096 -np 1"))
+        .unwrap()
+        .low;
+    assert_eq!(of("mamba-f16"), Range::between(one, 8 * one));
+}
+
+#[test]
+fn flash_attention_is_noted_only_where_it_matters() {
+    let unknown = KvSettings {
+        flash_attention: None,
+        ..settings("-c 4096 -np 1")
+    };
+    let of = |name| estimate(&header(name), &unknown).unwrap();
+    assert!(of("llama-f16").assumptions.is_empty());
+    let uneven = of("gemma4-f16");
+    assert_eq!(
+        uneven.range(),
+        Range::between(5 * MIB + MIB / 4, 7 * MIB + MIB / 8)
+    );
+    assert_eq!(uneven.assumptions, [Assumption::FlashAttention]);
+}
+
+#[test]
+fn nothing_known_is_all_assumed() {
+    let estimate = estimate(&header("gemma3-q8_0"), &KvSettings::default()).unwrap();
+    assert_eq!(estimate.assumptions.len(), 7);
+    for assumption in &estimate.assumptions {
+        assert!(!assumption.to_string().is_empty());
+    }
+    let placement = estimate.placement(None);
+    assert_eq!(placement.gpu, Range::between(0, estimate.high));
+    assert_eq!(placement.cpu, placement.gpu);
+}

@@ -1,0 +1,213 @@
+//! The command line: what can be typed.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Shows what is inside your GPU's memory: which process holds it, which model that is, and what
+/// the memory is made of.
+///
+/// Without a command: the live screen on a terminal, else one report in text.
+///
+/// Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 no GPU (what was looked for is said),
+/// 130 a recording or a stream was interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "gputaskman", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) view: View,
+    #[command(flatten)]
+    pub(crate) run: Run,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What is shown, and how.
+#[derive(Args, Debug)]
+pub(crate) struct View {
+    /// One report in text.
+    #[arg(short = '1', long, global = true)]
+    pub(crate) once: bool,
+    /// One snapshot in JSON. While recording or replaying: one line per refresh; with --once the
+    /// last.
+    #[arg(short, long, global = true)]
+    pub(crate) json: bool,
+    /// Lists the GPUs in the order that --gpu counts in.
+    #[arg(long, conflicts_with = "once")]
+    pub(crate) list_gpus: bool,
+    /// Draws with ASCII characters only; by default decided by the locale.
+    #[arg(long, global = true)]
+    pub(crate) ascii: bool,
+    /// Uses no colours. The environment variable `NO_COLOR` does the same.
+    #[arg(long, global = true)]
+    pub(crate) no_color: bool,
+    /// Leaves the mouse to the terminal.
+    #[arg(long, global = true)]
+    pub(crate) no_mouse: bool,
+}
+
+/// What is collected.
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    /// Time between refreshes in seconds, 0.25 to 3600; `500ms` works too.
+    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = interval, global = true)]
+    pub(crate) interval: Duration,
+    /// Shows one GPU only, by its number in --list-gpus, or `all`.
+    #[arg(long, value_name = "N", value_parser = gpu, global = true)]
+    pub(crate) gpu: Option<Gpu>,
+    /// Assumes N layers on the GPU where a command line does not say; llama.cpp's spelling -ngl
+    /// works too.
+    #[arg(long, value_name = "N", global = true)]
+    pub(crate) gpu_layers: Option<u32>,
+    /// Asks no model server, not even on loopback.
+    #[arg(long, global = true)]
+    pub(crate) no_probe: bool,
+    /// Reads no model files.
+    #[arg(long, global = true)]
+    pub(crate) no_models: bool,
+    /// Takes /proc, /sys, /dev and /etc from below DIR, for tests.
+    #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
+    pub(crate) root: Option<PathBuf>,
+}
+
+/// Which GPU is shown.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Gpu {
+    All,
+    One(u32),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Records the raw answers of this machine, so that everything can be shown again elsewhere.
+    Record(Record),
+    /// Shows a recording, on the screen or with --once or --json.
+    Replay {
+        /// The recording; compressed or not.
+        file: PathBuf,
+    },
+    /// Shows the program on a capture that comes with it.
+    Demo,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Record {
+    /// Where to write; compressed if the name ends in .gz. Must not exist yet.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+    /// Ends after so many seconds; without it Ctrl-C ends the recording.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) duration: Option<Duration>,
+    /// Ends after so many refreshes at the interval.
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<u64>,
+    /// What is left out: everything that names you or your models, only folders and users, or
+    /// nothing. Secrets on command lines go unless nothing is left out.
+    #[arg(long, value_enum, default_value = "strict")]
+    pub(crate) redact: Redact,
+    /// Marks the recording as synthetic, with this note saying how it was made.
+    #[arg(long, value_name = "NOTE", hide_short_help = true)]
+    pub(crate) synthetic: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Redact {
+    Strict,
+    Paths,
+    None,
+}
+
+/// Accepts `-ngl`, which clap would read as `-n -g -l`.
+pub(crate) fn accept_llama_spelling(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> impl Iterator<Item = OsString> {
+    arguments
+        .into_iter()
+        .map(|argument| match argument.to_str() {
+            Some("-ngl") => "--gpu-layers".into(),
+            Some(text) => match text.strip_prefix("-ngl=") {
+                Some(value) => format!("--gpu-layers={value}").into(),
+                None => argument,
+            },
+            None => argument,
+        })
+}
+
+fn gpu(text: &str) -> Result<Gpu, String> {
+    if text == "all" {
+        return Ok(Gpu::All);
+    }
+    text.parse().map(Gpu::One).map_err(|_| {
+        format!("{text:?} is neither a number nor `all`; gputaskman --list-gpus shows the numbers")
+    })
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let duration = seconds(text)?;
+    if (Duration::from_millis(250)..=Duration::from_secs(3600)).contains(&duration) {
+        Ok(duration)
+    } else {
+        Err("the interval must be from 0.25 to 3600 seconds".to_owned())
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let (number, scale) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(number), _) => (number, 0.001),
+        (None, Some(number)) => (number, 1.0),
+        (None, None) => (text, 1.0),
+    };
+    number
+        .trim()
+        .parse::<f64>()
+        .ok()
+        .and_then(|value| Duration::try_from_secs_f64(value * scale).ok())
+        .filter(|duration| !duration.is_zero())
+        .ok_or_else(|| format!("{text:?} is no time: 2, 0.5 and 500ms are"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        use clap::CommandFactory as _;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn intervals_outside_the_range_are_refused() {
+        for good in ["0.25", "250ms", "1", "3600", "2s"] {
+            assert!(interval(good).is_ok(), "{good}");
+        }
+        for bad in ["0.2", "3601", "0", "-1", "nan", "inf", "", "1 day", "1e400"] {
+            assert!(interval(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn llama_spelling_of_gpu_layers_is_accepted() {
+        let parse = |line: &str| {
+            let arguments = line.split(' ').map(OsString::from);
+            Cli::try_parse_from(accept_llama_spelling(arguments))
+                .unwrap()
+                .run
+                .gpu_layers
+        };
+        assert_eq!(parse("gputaskman -ngl 20 --once"), Some(20));
+        assert_eq!(parse("gputaskman --once -ngl=7"), Some(7));
+    }
+
+    #[test]
+    fn options_work_on_both_sides_of_the_command() {
+        for line in ["gputaskman --json replay x", "gputaskman replay x --json"] {
+            assert!(
+                Cli::try_parse_from(line.split(' ')).unwrap().view.json,
+                "{line}"
+            );
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The live screen.
+
+use tui::{Exit, Message, Session};
+
+use super::{check_selection, demo, machine, screen};
+use crate::cli::Cli;
+use crate::failure::{DONE, Outcome};
+use crate::{printing, sampling};
+
+pub(super) fn run(cli: &Cli) -> Outcome {
+    // A number that does not exist must be refused before the screen opens, and that needs the
+    // devices; without the option the screen opens at once.
+    if cli.run.gpu.is_some() {
+        let mut machine = machine(&cli.run)?;
+        if let Ok(snapshot) =
+            sampling::once(&mut machine, || printing::note("waiting for the driver"))
+        {
+            check_selection(&snapshot)?;
+        }
+    }
+    let mut machine = machine(&cli.run)?;
+    let sample = move |sender: std::sync::mpsc::Sender<Message>| {
+        sampling::stream(&mut machine, |snapshot| {
+            sender.send(Message::Snapshot(snapshot)).is_ok()
+        });
+    };
+    match screen::open(cli, Session::Live, cli.run.interval, sample)? {
+        Exit::Quit => Ok(DONE),
+        Exit::OpenDemo => demo::show(cli),
+    }
+}

@@ -1,0 +1,92 @@
+//! One file per command.
+
+mod demo;
+mod live;
+mod record;
+mod replay;
+mod report;
+mod screen;
+
+use model::{Snapshot, Text};
+use raw::Settings;
+use sources::{LiveMachine, Options};
+
+use crate::cli::{Cli, Command, Gpu, Run};
+use crate::failure::{Failure, Outcome};
+use crate::printing;
+
+/// Runs what was typed.
+pub(crate) fn run(cli: Cli) -> Outcome {
+    match &cli.command {
+        Some(Command::Record(record)) => record::run(&cli, record),
+        Some(Command::Replay { file }) => replay::run(&cli, file),
+        Some(Command::Demo) => demo::run(&cli),
+        None if cli.view.list_gpus => report::list_gpus(&cli),
+        None if cli.view.json || cli.view.once => report::once(&cli),
+        None if !printing::to_terminal() => {
+            printing::note("standard output is no terminal, so this is the report of --once");
+            report::once(&cli)
+        }
+        None => live::run(&cli),
+    }
+}
+
+/// The settings of a run on this machine.
+fn settings(run: &Run) -> Settings {
+    Settings {
+        interval_ms: u64::try_from(run.interval.as_millis()).unwrap_or(u64::MAX),
+        gpu: match run.gpu {
+            Some(Gpu::One(index)) => Some(index),
+            Some(Gpu::All) | None => None,
+        },
+        probe: !run.no_probe,
+        models: !run.no_models,
+        gpu_layers: run.gpu_layers,
+    }
+}
+
+/// This machine, or the directory that stands for one.
+fn machine(run: &Run) -> Result<LiveMachine, Failure> {
+    if let Some(root) = &run.root
+        && !root.is_dir()
+    {
+        return Err(Failure::usage(
+            anyhow::anyhow!("--root {}: there is no such directory", root.display()),
+            "the directory must contain proc, sys and dev as a machine's root does",
+        ));
+    }
+    Ok(LiveMachine::new(Options {
+        root: run.root.clone(),
+        settings: settings(run),
+        ..Options::default()
+    }))
+}
+
+/// Refuses a GPU number that does not exist. Without any GPU there is nothing to refuse: what was
+/// looked for is more useful.
+fn check_selection(snapshot: &Snapshot) -> Result<(), Failure> {
+    let model::Selection::One(wanted) = snapshot.selection else {
+        return Ok(());
+    };
+    let count = snapshot.devices.len();
+    if count == 0 || snapshot.devices.iter().any(|device| device.index == wanted) {
+        return Ok(());
+    }
+    let range = if count == 1 {
+        "only GPU 0".to_owned()
+    } else {
+        format!("GPUs 0 to {}", count - 1)
+    };
+    Err(Failure::usage(
+        anyhow::anyhow!("GPU {wanted} does not exist: this machine has {range}"),
+        "gputaskman --list-gpus shows them",
+    ))
+}
+
+/// A machine's answers under another origin.
+fn synthetic(note: &str) -> model::Origin {
+    model::Origin {
+        kind: model::OriginKind::Synthetic,
+        note: Some(Text::from(note)),
+    }
+}

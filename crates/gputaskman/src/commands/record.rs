@@ -1,0 +1,159 @@
+//! Records this machine's raw answers.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+use collect::{Collector, Pace};
+use raw::capture::{Manifest, Recorder, RecordingMachine, RedactingMachine, Redaction};
+use raw::{Machine, Relabelled};
+
+use super::{check_selection, machine, report, synthetic};
+use crate::cli::{self, Cli};
+use crate::failure::{DONE, Failure, INTERRUPTED, Outcome};
+use crate::printing;
+
+pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
+    let level = match options.redact {
+        cli::Redact::Strict => Redaction::Strict,
+        cli::Redact::Paths => Redaction::Paths,
+        cli::Redact::None => Redaction::None,
+    };
+    let live = machine(&cli.run)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let (flag, waker) = (Arc::clone(&interrupted), live.waker());
+    sources::termination_signals(move |_| {
+        flag.store(true, Ordering::SeqCst);
+        waker.wake();
+    })
+    .context("cannot watch for signals")
+    .map_err(Failure::failed)?;
+    let origin = match &options.synthetic {
+        Some(note) => synthetic(note),
+        None => live.facts().origin.clone(),
+    };
+    let machine = RedactingMachine::new(Relabelled::new(live, origin), level);
+    let tool = format!("gputaskman {}", output::VERSION);
+    let manifest = Manifest::new(machine.facts(), level, tool);
+    let what = || format!("cannot write the recording {}", options.output.display());
+    let sink = Sink::create(&options.output)
+        .with_context(what)
+        .map_err(|error| {
+            Failure::failed(error)
+                .with_hint("an existing file is never overwritten: choose a new name")
+        })?;
+    let recorder = Recorder::new(sink, &manifest)
+        .with_context(what)
+        .map_err(Failure::failed)?;
+    let mut machine = RecordingMachine::new(machine, recorder);
+    printing::note(&format!(
+        "recording to {} ({}); Ctrl-C ends it",
+        options.output.display(),
+        match level {
+            Redaction::Strict => "names, paths and models hidden",
+            Redaction::Paths => "folders and users hidden, file names kept",
+            Redaction::None => "nothing hidden",
+        }
+    ));
+    let taken = take(cli, options, &mut machine, &interrupted);
+    let finished = machine
+        .finish()
+        .and_then(Sink::finish)
+        .with_context(what)
+        .map_err(Failure::failed);
+    let (code, refreshes) = taken?;
+    finished?;
+    printing::note(&format!("{refreshes} refreshes recorded"));
+    Ok(code)
+}
+
+fn take<M: Machine>(
+    cli: &Cli,
+    options: &cli::Record,
+    machine: &mut RecordingMachine<M, Sink>,
+    interrupted: &AtomicBool,
+) -> Result<(u8, u64), Failure> {
+    let mut collector = Collector::new(machine.facts());
+    let mut refreshes = 0_u64;
+    let mut started_ns = None;
+    loop {
+        let plan = collector.plan(Pace::Live);
+        let regular = plan.nvml.is_some();
+        let Ok(tick) = machine.begin_tick(&plan) else {
+            return Ok((DONE, refreshes));
+        };
+        let snapshot = collector.tick(machine, tick);
+        refreshes += u64::from(regular);
+        check_selection(&snapshot)?;
+        if cli.view.json {
+            printing::data(&output::json::to_line(&snapshot))?;
+        }
+        if machine.recorder().error().is_some() {
+            // `finish` tells it.
+            return Ok((DONE, refreshes));
+        }
+        let start = *started_ns.get_or_insert(tick.now.mono_ns);
+        let seconds_up = options.duration.is_some_and(|duration| {
+            u128::from(tick.now.mono_ns.saturating_sub(start)) >= duration.as_nanos()
+        });
+        let settled = !snapshot.pending;
+        let count_up = options
+            .count
+            .is_some_and(|count| refreshes >= count && settled);
+        if interrupted.load(Ordering::SeqCst) {
+            return Ok((INTERRUPTED, refreshes));
+        }
+        if seconds_up || count_up {
+            return Ok((report::code(&snapshot), refreshes));
+        }
+    }
+}
+
+/// A capture file, compressed if its name says so.
+enum Sink {
+    Plain(BufWriter<std::fs::File>),
+    Gzip(Box<flate2::write::GzEncoder<BufWriter<std::fs::File>>>),
+}
+
+impl Sink {
+    fn create(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let file = BufWriter::new(file);
+        let compressed = path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+        Ok(if compressed {
+            let level = flate2::Compression::default();
+            Self::Gzip(Box::new(flate2::write::GzEncoder::new(file, level)))
+        } else {
+            Self::Plain(file)
+        })
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Plain(mut file) => file.flush(),
+            Self::Gzip(encoder) => encoder.finish()?.flush(),
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.write(bytes),
+            Self::Gzip(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(file) => file.flush(),
+            // A flush inside the stream costs compression, so only what is complete is pushed on.
+            Self::Gzip(encoder) => encoder.get_mut().flush(),
+        }
+    }
+}

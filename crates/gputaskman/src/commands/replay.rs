@@ -1,0 +1,115 @@
+//! Shows a recording.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use model::Snapshot;
+use raw::Machine as _;
+use raw::capture::{Capture, ReplayMachine};
+use tui::{Message, Session};
+
+use super::{check_selection, report, screen};
+use crate::cli::{Cli, Gpu};
+use crate::failure::{DONE, Failure, Outcome};
+use crate::{printing, sampling};
+
+pub(super) fn run(cli: &Cli, file: &Path) -> Outcome {
+    let capture = load(file)?;
+    if capture.cut_off {
+        printing::note(&format!(
+            "{} ends in the middle of a line; what was complete is shown",
+            file.display()
+        ));
+    }
+    let name = file
+        .file_name()
+        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    show(cli, capture, Session::Replay { name }, false)
+}
+
+fn load(file: &Path) -> Result<Capture, Failure> {
+    let what = || format!("cannot read the recording {}", file.display());
+    let input = File::open(file)
+        .with_context(what)
+        .map_err(Failure::failed)?;
+    let is_file = input.metadata().is_ok_and(|meta| meta.is_file());
+    if !is_file {
+        return Err(Failure::failed(anyhow::anyhow!(
+            "{} is no regular file",
+            file.display()
+        )));
+    }
+    Capture::load(input).with_context(what).map_err(|error| {
+        Failure::failed(error).with_hint("recordings are made by gputaskman record -o FILE")
+    })
+}
+
+/// Shows a capture as the command line asks. A screen starts over at the end if `again`.
+pub(super) fn show(cli: &Cli, mut capture: Capture, session: Session, again: bool) -> Outcome {
+    if capture.tick_count() == 0 {
+        return Err(Failure::failed(anyhow::anyhow!(
+            "the recording holds no refresh"
+        )));
+    }
+    match cli.run.gpu {
+        Some(Gpu::One(index)) => capture.manifest.settings.gpu = Some(index),
+        Some(Gpu::All) => capture.manifest.settings.gpu = None,
+        None => {}
+    }
+    let capture = Arc::new(capture);
+    if cli.view.json && !cli.view.once {
+        return lines(&capture);
+    }
+    if cli.view.once || cli.view.json || !printing::to_terminal() {
+        let last = last(&capture)?;
+        check_selection(&last)?;
+        return report::print(cli, &last);
+    }
+    check_selection(&*last(&capture)?)?;
+    let interval = Duration::from_millis(capture.manifest.settings.interval_ms);
+    screen::open(cli, session, interval, move |sender| {
+        loop {
+            let mut machine = ReplayMachine::new(Arc::clone(&capture));
+            let mut gone = false;
+            sampling::play(&mut machine, |snapshot| {
+                gone = sender.send(Message::Snapshot(snapshot)).is_err();
+                !gone
+            });
+            if gone {
+                return;
+            }
+            if !again {
+                let _ = sender.send(Message::Ended("the recording ends here".to_owned()));
+                return;
+            }
+        }
+    })?;
+    Ok(DONE)
+}
+
+/// Every refresh as one line of JSON.
+fn lines(capture: &Arc<Capture>) -> Outcome {
+    let mut machine = ReplayMachine::new(Arc::clone(capture));
+    let mut collector = collect::Collector::new(machine.facts());
+    let mut code = DONE;
+    while let Ok(tick) = machine.begin_tick(&raw::TickPlan::default()) {
+        let snapshot = collector.tick(&mut machine, tick);
+        check_selection(&snapshot)?;
+        printing::data(&output::json::to_line(&snapshot))?;
+        code = report::code(&snapshot);
+    }
+    Ok(code)
+}
+
+fn last(capture: &Arc<Capture>) -> Result<Arc<Snapshot>, Failure> {
+    let mut machine = ReplayMachine::new(Arc::clone(capture));
+    let mut collector = collect::Collector::new(machine.facts());
+    let mut last = None;
+    while let Ok(tick) = machine.begin_tick(&raw::TickPlan::default()) {
+        last = Some(collector.tick(&mut machine, tick));
+    }
+    last.ok_or_else(|| Failure::failed(anyhow::anyhow!("the recording holds no refresh")))
+}

@@ -1,0 +1,162 @@
+//! One GPU at one moment.
+
+use crate::Text;
+use crate::ids::{DeviceKey, PciAddress};
+use crate::reading::{Estimated, Measured, Reading, Total};
+use crate::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
+use crate::workload::Category;
+
+/// Who made the device.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Vendor {
+    /// NVIDIA.
+    Nvidia,
+    /// AMD.
+    Amd,
+    /// Intel.
+    Intel,
+    /// Anyone else.
+    Other,
+}
+
+impl Vendor {
+    /// The stable name used in JSON.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Nvidia => "nvidia",
+            Self::Amd => "amd",
+            Self::Intel => "intel",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// How the device's memory relates to the system's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum DeviceKind {
+    /// Memory of its own.
+    Discrete,
+    /// Part of the processor, with a carve-out of system memory.
+    Integrated,
+    /// One memory for processor and GPU.
+    Unified,
+    /// Not established.
+    Unknown,
+}
+
+impl DeviceKind {
+    /// The stable name used in JSON.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Discrete => "discrete",
+            Self::Integrated => "integrated",
+            Self::Unified => "unified",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Runtime power management state.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PowerState {
+    /// Powered.
+    Active,
+    /// Suspended; nothing is read that would wake it.
+    Suspended,
+}
+
+/// A GPU: who it is, and its readings. Each reading may be missing on its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// Position in index order, from 0; what `--gpu N` takes.
+    pub index: u32,
+    /// Identity.
+    pub key: DeviceKey,
+    /// Maker.
+    pub vendor: Vendor,
+    /// Marketing name, as the driver gives it.
+    pub name: Reading<Measured<Text>>,
+    /// The driver's UUID.
+    pub uuid: Reading<Measured<Text>>,
+    /// Place on the PCI bus.
+    pub pci: Reading<Measured<PciAddress>>,
+    /// Driver version.
+    pub driver: Reading<Measured<Text>>,
+    /// Highest CUDA version the driver supports, e.g. `13.0`.
+    pub cuda: Reading<Measured<Text>>,
+    /// Memory architecture.
+    pub kind: DeviceKind,
+    /// Power state as the kernel tells it, without touching the device.
+    pub power_state: Reading<Measured<PowerState>>,
+    /// Memory figures.
+    pub memory: DeviceMemory,
+    /// Share of time in which any kernel ran, over the driver's own window (NVML: 1/6 s to 1 s).
+    pub gpu: Reading<Measured<Percent>>,
+    /// Share of time in which memory was read or written. Not bandwidth.
+    pub memory_activity: Reading<Measured<Percent>>,
+    /// Encoder load.
+    pub encoder: Reading<Measured<Percent>>,
+    /// Decoder load.
+    pub decoder: Reading<Measured<Percent>>,
+    /// Graphics or SM clock.
+    pub core_clock: Reading<Measured<Megahertz>>,
+    /// Memory clock.
+    pub memory_clock: Reading<Measured<Megahertz>>,
+    /// Video engine clock.
+    pub video_clock: Reading<Measured<Megahertz>>,
+    /// Core temperature.
+    pub temperature: Reading<Measured<Celsius>>,
+    /// Board power draw.
+    pub power: Reading<Measured<Watts>>,
+    /// Power limit in force.
+    pub power_limit: Reading<Measured<Watts>>,
+    /// Fan speed as a share of its maximum; can exceed 100.
+    pub fan: Reading<Measured<Percent>>,
+    /// PCIe bytes received by the device (NVML: over 20 ms, read every fifth refresh).
+    pub pcie_rx: Reading<Measured<BytesPerSecond>>,
+    /// PCIe bytes sent by the device.
+    pub pcie_tx: Reading<Measured<BytesPerSecond>>,
+    /// PCIe generation of the link now; drops when idle.
+    pub pcie_generation: Reading<Measured<u32>>,
+    /// PCIe lanes of the link now.
+    pub pcie_width: Reading<Measured<u32>>,
+    /// Performance state, 0 (fastest) to 15.
+    pub performance_state: Reading<Measured<u32>>,
+    /// Measured process memory by category, largest first. Rows with an inferred owner are left out.
+    pub categories: Vec<CategoryShare>,
+    /// Whether the rows add up to more than `memory.used`, so that a bar has to be scaled.
+    pub categories_normalized: bool,
+    /// What happened to this device's readings as a whole, in a sentence, where anything did.
+    pub counter_status: Text,
+}
+
+/// Device memory. `used` is the driver's figure and the reference; rows can add up to more or less.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceMemory {
+    /// All memory.
+    pub total: Reading<Measured<Bytes>>,
+    /// Memory in use by anyone, without what the driver reserves for itself where it says so.
+    pub used: Reading<Measured<Bytes>>,
+    /// Memory free to allocate.
+    pub free: Reading<Measured<Bytes>>,
+    /// Reserved by the driver and firmware (NVML memory v2 only).
+    pub reserved: Reading<Measured<Bytes>>,
+    /// Sum of the process rows' sizes on this device, those with an inferred owner included: the
+    /// sizes are measured.
+    pub attributed: Total,
+    /// `used` minus `attributed`: contexts, other namespaces, the driver. Never below zero.
+    pub unattributed: Reading<Estimated<Bytes>>,
+    /// GPU-accessible system memory, total.
+    pub shared_total: Reading<Measured<Bytes>>,
+    /// GPU-accessible system memory, in use.
+    pub shared_used: Reading<Measured<Bytes>>,
+}
+
+/// Measured memory of one category of processes on one device.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CategoryShare {
+    /// The category.
+    pub category: Category,
+    /// Sum of its rows; rows without a size are counted in `missing`.
+    pub memory: Total,
+}

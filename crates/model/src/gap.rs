@@ -1,0 +1,255 @@
+//! Why a value is missing: one table of codes, sentences and remedies, from which JSON, text and
+//! the terminal interface print.
+
+/// A reason for a missing value. The code is stable and part of the JSON contract (an open set).
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Gap {
+    /// The answer has not arrived yet.
+    Pending,
+    /// A rate needs a second reading.
+    FirstSample,
+    /// The platform has no such counter at all.
+    NoCounter,
+    /// The driver says this device does not support it.
+    NotSupported,
+    /// The driver library does not export the call.
+    SymbolAbsent,
+    /// The rights are missing.
+    Permission,
+    /// The thing asked for does not exist.
+    NotPresent,
+    /// The driver lists the process but hides the size.
+    HiddenByDriver,
+    /// The device has fallen off the bus or was reset.
+    GpuLost,
+    /// The driver returned an error without a finer reason; the code is its own.
+    DriverError(i32),
+    /// The driver gave a value that cannot be true.
+    Implausible,
+    /// No utilization sample of this process in the window.
+    NoSample,
+    /// Process numbers in the list and in the samples are of different namespaces.
+    PidSplit,
+    /// The number belongs to another PID namespace and is never looked up here.
+    OutsideNamespace,
+    /// The process ended before it could be read.
+    Exited,
+    /// The device is in MIG mode, where the driver gives no such figure.
+    Mig,
+    /// The device sleeps and is not woken for this.
+    Asleep,
+    /// The answer is older than it may be shown.
+    Stale,
+    /// The source did not answer in time.
+    TimedOut,
+    /// The text or file does not follow its format.
+    Malformed,
+    /// The answer is larger than the bound for it.
+    OverBound,
+    /// The capture does not contain the answer.
+    NotRecorded,
+    /// Switched off by an option.
+    Disabled,
+    /// A part of this program failed; the rest goes on.
+    Internal,
+    /// Nothing was found that could tell.
+    NotFound,
+    /// The container runtime's naming was not recognised.
+    NotRecognised,
+    /// The model's architecture is not known well enough to compute this.
+    UnknownArchitecture,
+    /// The model keeps no such memory.
+    NonCausal,
+    /// An input of the arithmetic is missing.
+    InputMissing,
+    /// Left out by redaction.
+    Redacted,
+    /// More than one owner is possible.
+    Ambiguous,
+    /// Not asked, because it would not be meaningful here.
+    NotApplicable,
+}
+
+impl Gap {
+    /// The stable code used in JSON.
+    pub const fn code(self) -> &'static str {
+        self.row().0
+    }
+
+    /// One sentence for a person.
+    pub const fn sentence(self) -> &'static str {
+        self.row().1
+    }
+
+    /// What the person can do about it, where anything.
+    pub const fn remedy(self) -> Option<&'static str> {
+        self.row().2
+    }
+
+    /// Whether a later refresh may well bring the value.
+    pub const fn is_pending(self) -> bool {
+        matches!(self, Self::Pending | Self::FirstSample)
+    }
+
+    const fn row(self) -> (&'static str, &'static str, Option<&'static str>) {
+        match self {
+            Self::Pending => ("pending", "the answer has not arrived yet", None),
+            Self::FirstSample => ("first_sample", "a rate needs a second reading", None),
+            Self::NoCounter => ("no_counter", "this platform has no such counter", None),
+            Self::NotSupported => (
+                "not_supported",
+                "the driver says this device does not support it",
+                None,
+            ),
+            Self::SymbolAbsent => (
+                "symbol_absent",
+                "the installed driver library has no such call",
+                Some("a newer driver may have it"),
+            ),
+            Self::Permission => (
+                "permission",
+                "the rights to read it are missing",
+                Some("run with sudo, or as the user who owns the process"),
+            ),
+            Self::NotPresent => ("not_present", "it does not exist here", None),
+            Self::HiddenByDriver => (
+                "hidden_by_driver",
+                "the driver lists the process but not its size",
+                None,
+            ),
+            Self::GpuLost => (
+                "gpu_lost",
+                "the driver has lost the device",
+                Some("look into the kernel log; a reboot or a device reset may be needed"),
+            ),
+            Self::DriverError(_) => ("driver_error", "the driver returned an error", None),
+            Self::Implausible => (
+                "implausible",
+                "the driver gave a value that cannot be true",
+                None,
+            ),
+            Self::NoSample => (
+                "no_sample",
+                "the driver has no sample of this process",
+                None,
+            ),
+            Self::PidSplit => (
+                "pid_split",
+                "list and samples number processes in different namespaces",
+                Some("run the container with --pid=host"),
+            ),
+            Self::OutsideNamespace => (
+                "outside_namespace",
+                "the number belongs to another PID namespace and is not looked up here",
+                Some("run on the host, or run the container with --pid=host"),
+            ),
+            Self::Exited => ("exited", "the process ended before it could be read", None),
+            Self::Mig => ("mig", "the driver gives no such figure in MIG mode", None),
+            Self::Asleep => (
+                "asleep",
+                "the device sleeps and is not woken for this",
+                None,
+            ),
+            Self::Stale => ("stale", "the last answer is too old to show", None),
+            Self::TimedOut => ("timed_out", "the source did not answer in time", None),
+            Self::Malformed => ("malformed", "the answer does not follow its format", None),
+            Self::OverBound => ("over_bound", "the answer is larger than its bound", None),
+            Self::NotRecorded => (
+                "not_recorded",
+                "the capture does not contain the answer",
+                None,
+            ),
+            Self::Disabled => ("disabled", "switched off by an option", None),
+            Self::Internal => (
+                "internal",
+                "a part of this program failed on it",
+                Some("please report it with a capture (gputaskman record)"),
+            ),
+            Self::NotFound => ("not_found", "nothing was found that could tell", None),
+            Self::NotRecognised => ("not_recognised", "the naming was not recognised", None),
+            Self::UnknownArchitecture => (
+                "unknown_architecture",
+                "the model's architecture is not known well enough to compute this",
+                None,
+            ),
+            Self::NonCausal => (
+                "non_causal",
+                "this kind of model keeps no such memory",
+                None,
+            ),
+            Self::InputMissing => (
+                "input_missing",
+                "a value it is computed from is missing",
+                None,
+            ),
+            Self::Redacted => ("redacted", "left out by redaction", None),
+            Self::Ambiguous => ("ambiguous", "more than one owner is possible", None),
+            Self::NotApplicable => ("not_applicable", "it has no meaning here", None),
+        }
+    }
+
+    /// Every reason, for listings and tests.
+    pub const ALL: &'static [Self] = &[
+        Self::Pending,
+        Self::FirstSample,
+        Self::NoCounter,
+        Self::NotSupported,
+        Self::SymbolAbsent,
+        Self::Permission,
+        Self::NotPresent,
+        Self::HiddenByDriver,
+        Self::GpuLost,
+        Self::DriverError(0),
+        Self::Implausible,
+        Self::NoSample,
+        Self::PidSplit,
+        Self::OutsideNamespace,
+        Self::Exited,
+        Self::Mig,
+        Self::Asleep,
+        Self::Stale,
+        Self::TimedOut,
+        Self::Malformed,
+        Self::OverBound,
+        Self::NotRecorded,
+        Self::Disabled,
+        Self::Internal,
+        Self::NotFound,
+        Self::NotRecognised,
+        Self::UnknownArchitecture,
+        Self::NonCausal,
+        Self::InputMissing,
+        Self::Redacted,
+        Self::Ambiguous,
+        Self::NotApplicable,
+    ];
+
+    /// The reason with this code, as read from a capture. `detail` is the driver's own code.
+    pub fn from_code(code: &str, detail: i32) -> Option<Self> {
+        let found = Self::ALL.iter().copied().find(|gap| gap.code() == code)?;
+        Some(match found {
+            Self::DriverError(_) => Self::DriverError(detail),
+            other => other,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_snake_case_and_readable_back() {
+        let mut seen = std::collections::BTreeSet::new();
+        for gap in Gap::ALL {
+            let code = gap.code();
+            assert!(seen.insert(code), "{code} twice");
+            assert!(
+                code.chars().all(|c| c.is_ascii_lowercase() || c == '_'),
+                "{code}"
+            );
+            assert_eq!(Gap::from_code(code, 0), Some(*gap));
+            assert!(!gap.sentence().is_empty());
+        }
+    }
+}

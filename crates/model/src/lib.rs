@@ -1,0 +1,50 @@
+//! The vocabulary of gputaskman: what a reading is, why one can be missing, and the [`Snapshot`]
+//! that every view draws.
+//!
+//! Two rules are built into the types:
+//!
+//! * **Unknown is never zero.** A quantity is a [`Reading`]: known with its [`Provenance`], or
+//!   [`Missing`] with a [`Gap`]. There is no default, and no conversion that invents a number.
+//! * **Four classes never meet in one sum.** [`Measured`], [`Reported`], [`Inferred`] and
+//!   [`Estimated`] are different types without arithmetic. [`Total`] sums measured readings and
+//!   counts those it could not include; [`receipt::remainder`] is the one crossing, and its result
+//!   is signed, estimated and never summed again.
+//!
+//! This crate reads nothing: no files, no clock, no operating system.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod device;
+pub mod gap;
+pub mod ids;
+pub mod process;
+pub mod reading;
+pub mod receipt;
+#[cfg(feature = "sample")]
+pub mod sample;
+pub mod snapshot;
+pub mod units;
+pub mod workload;
+
+pub use device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor};
+pub use gap::Gap;
+pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
+pub use process::{
+    Charge, ChargedBytes, Container, DriverLists, Engines, PidMark, Process, ProcessMemory, Runtime,
+};
+pub use reading::{
+    Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,
+    Source, Total,
+};
+pub use snapshot::{
+    HostFacts, Mode, Notice, Origin, OriginKind, PidNamespace, ProcessStatus, ScanState, Selection,
+    Severity, Snapshot, SourceState, SourceStatus,
+};
+pub use units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
+pub use workload::{
+    Category, Evidence, EvidenceFamily, EvidenceKind, EvidenceLabel, Model, ModelKind, Placement,
+    Segment, SegmentKind, Server, ServerState,
+};
+
+/// Text shared between snapshots without copying.
+pub type Text = std::sync::Arc<str>;

@@ -1,0 +1,208 @@
+//! One process that holds GPU memory or uses GPU engines.
+
+use crate::Text;
+use crate::ids::{ProcessKey, Stamp};
+use crate::reading::{Estimated, InferenceBasis, Inferred, Measured, Reading, Reported};
+use crate::receipt::Receipt;
+use crate::units::{Bytes, Percent};
+use crate::workload::{Category, Model, Segment, Server};
+
+/// A process and all that is known of it. Nothing here sums over devices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Process {
+    /// Identity.
+    pub key: ProcessKey,
+    /// The driver's own number where the row was matched to a local process.
+    pub foreign_pid: Option<u32>,
+    /// How sure the match is, for rows of a container.
+    pub pid_mark: Option<PidMark>,
+    /// Short name (`comm`, at most 15 bytes, or the executable's name).
+    pub name: Reading<Measured<Text>>,
+    /// Executable path.
+    pub exe: Reading<Measured<Text>>,
+    /// User name, or the number where it has no name.
+    pub user: Reading<Measured<Text>>,
+    /// Command line, argument by argument.
+    pub command_line: Reading<Measured<Vec<Text>>>,
+    /// Parent process number.
+    pub parent: Reading<Measured<u32>>,
+    /// Start time, microseconds since 1970 UTC.
+    pub started: Reading<Measured<i64>>,
+    /// TCP ports it listens on.
+    pub ports: Reading<Measured<Vec<u16>>>,
+    /// Container it runs in; `None` inside means "in no container".
+    pub container: Reading<Measured<Option<Container>>>,
+    /// What kind of work it does.
+    pub category: Category,
+    /// Which rule decided the category (stable code).
+    pub category_reason: &'static str,
+    /// Runtimes whose libraries it has mapped. Presence, not use.
+    pub runtimes: Reading<Measured<Vec<Runtime>>>,
+    /// Memory and engines, one entry a device.
+    pub charges: Vec<Charge>,
+    /// Models, most certain first.
+    pub models: Vec<Model>,
+    /// Parts of the memory as the runtime reported them.
+    pub segments_reported: Vec<Segment<Reported<Bytes>>>,
+    /// Parts of the memory as computed from model files.
+    pub segments_estimated: Vec<Segment<Estimated<Bytes>>>,
+    /// What remains of the measured size.
+    pub receipt: Option<Receipt>,
+    /// The model server it is, where it answered.
+    pub server: Option<Server>,
+}
+
+impl Process {
+    /// Its charge on device `index`, if it has one.
+    pub fn charge_on(&self, index: u32) -> Option<&Charge> {
+        self.charges
+            .iter()
+            .find(|charge| charge.device_index == index)
+    }
+}
+
+/// A mark beside a matched process number.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PidMark {
+    /// `*`: every process accounted for, or seen starting.
+    Sure,
+    /// `?`: a guess.
+    Guess,
+}
+
+/// A library that was recognised among the mapped files.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Runtime {
+    /// The runtime's name.
+    pub name: &'static str,
+    /// File name of the mapped library, or what else showed it.
+    pub library: Text,
+}
+
+/// A container, from the process's control group path.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Container {
+    /// Runtime, as far as the path tells it: `docker`, `podman`, `containerd`, `cri-o`, `lxc`, …
+    pub runtime: &'static str,
+    /// Identifier, shortened to 12 characters where it is a hash.
+    pub id: Text,
+}
+
+/// Which of the driver's process lists name the process.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct DriverLists {
+    /// Compute list.
+    pub compute: bool,
+    /// Graphics list.
+    pub graphics: bool,
+    /// Multi-Process Service list.
+    pub mps: bool,
+}
+
+impl DriverLists {
+    /// `C`, `G`, `C+G`, `M`, …; the usual short form.
+    pub const fn label(self) -> &'static str {
+        match (self.compute, self.graphics, self.mps) {
+            (true, false, false) => "C",
+            (false, true, false) => "G",
+            (true, true, false) => "C+G",
+            (false, false, true) => "M",
+            (true, false, true) => "C+M",
+            (false, true, true) => "G+M",
+            (true, true, true) => "C+G+M",
+            (false, false, false) => "-",
+        }
+    }
+}
+
+/// What one process holds and does on one device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Charge {
+    /// Index of the device in the snapshot.
+    pub device_index: u32,
+    /// Lists it was found in.
+    pub lists: DriverLists,
+    /// Memory.
+    pub memory: ProcessMemory,
+    /// Engine load.
+    pub engines: Engines,
+    /// GPU instance and compute instance in MIG mode.
+    pub instance: Option<(u32, u32)>,
+}
+
+/// A size on a device: measured with its owner, or measured with an inferred owner.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ChargedBytes {
+    /// The counter names the owner.
+    Measured(Measured<Bytes>),
+    /// The counter's number was matched to the owner.
+    Inferred(Inferred<Bytes>),
+}
+
+impl ChargedBytes {
+    /// The size, for drawing and sorting. Not for adding.
+    pub const fn size(&self) -> Bytes {
+        match self {
+            Self::Measured(measured) => measured.value,
+            Self::Inferred(inferred) => inferred.value,
+        }
+    }
+
+    /// The measured size; `None` where the owner was inferred.
+    pub const fn measured(&self) -> Option<Bytes> {
+        match self {
+            Self::Measured(measured) => Some(measured.value),
+            Self::Inferred(_) => None,
+        }
+    }
+
+    /// Moment of the reading.
+    pub const fn at(&self) -> Stamp {
+        match self {
+            Self::Measured(measured) => measured.from.at,
+            Self::Inferred(inferred) => inferred.from.at,
+        }
+    }
+
+    /// Basis of the inference, where there was one.
+    pub const fn basis(&self) -> Option<InferenceBasis> {
+        match self {
+            Self::Measured(_) => None,
+            Self::Inferred(inferred) => Some(inferred.basis),
+        }
+    }
+}
+
+/// Memory of one process on one device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessMemory {
+    /// Device memory.
+    pub vram: Reading<ChargedBytes>,
+    /// GPU-accessible system memory. Not proof of overflow.
+    pub spill: Reading<ChargedBytes>,
+    /// Committed by the process, resident or not (Windows).
+    pub commit: Reading<Measured<Bytes>>,
+    /// Committed but neither in device memory nor in shared memory.
+    pub paged: Reading<Estimated<Bytes>>,
+}
+
+/// Engine load of one process on one device, each 0 to 100 % of that engine's time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Engines {
+    /// The busiest engine.
+    pub busiest: Reading<Measured<Percent>>,
+    /// 3D and graphics.
+    pub graphics: Reading<Measured<Percent>>,
+    /// Compute (NVML: SM time, which includes graphics).
+    pub compute: Reading<Measured<Percent>>,
+    /// Memory activity caused by the process.
+    pub memory: Reading<Measured<Percent>>,
+    /// Copy engines.
+    pub copy: Reading<Measured<Percent>>,
+    /// Video encoder.
+    pub encode: Reading<Measured<Percent>>,
+    /// Video decoder.
+    pub decode: Reading<Measured<Percent>>,
+    /// One ring for both directions of video.
+    pub video: Reading<Measured<Percent>>,
+}

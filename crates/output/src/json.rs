@@ -1,0 +1,49 @@
+//! The snapshot as JSON.
+//!
+//! The types of [`v1`] are the contract with programs that read it, and are apart from the model:
+//! renaming a field there cannot change a key here. Keys are always present and in a fixed order.
+//!
+//! * `null` means "not available"; the reason stands in the nearest `provenance` map.
+//! * `0` means a measured zero, `[]` that it was looked for and nothing was found.
+//! * Every number has an entry in the nearest `provenance` map: its class, source, counter and age.
+//!
+//! A `provenance` key is the path from the object that holds the map, with dots. An element of a
+//! list that has no map of its own is named by its `id` or its `category`
+//! (`categories.llm.vram_bytes`).
+
+mod bundle;
+mod device;
+mod escape;
+mod memory_part;
+mod process;
+mod provenance;
+mod total;
+pub mod v1;
+
+pub(crate) use process::mark;
+pub(crate) use provenance::basis_id;
+
+use model::Snapshot;
+use serde::Serialize;
+
+pub use bundle::{gpu_list, snapshot};
+
+/// The snapshot as one line, without a line break at its end.
+pub fn to_line(from: &Snapshot) -> String {
+    escape::compact(&snapshot(from))
+}
+
+/// The snapshot with indentation, without a line break at its end.
+pub fn to_pretty(from: &Snapshot) -> String {
+    escape::pretty(&snapshot(from))
+}
+
+/// The devices alone (`--list-gpus --json`), with indentation, without a line break at its end.
+pub fn list_gpus(from: &Snapshot) -> String {
+    escape::pretty(&gpu_list(from))
+}
+
+/// Any document of ours as one line, in the same spelling as [`to_line`].
+pub fn line(document: &impl Serialize) -> String {
+    escape::compact(document)
+}

@@ -1,0 +1,179 @@
+//! Models, the parts of a process's memory, what remains of it, and the server.
+
+use std::collections::BTreeMap;
+
+use model::{
+    Bytes, Estimated, Gap, Model, Placement, Process, Reading, Reported, Segment, Snapshot, Source,
+    Stamp, Text,
+};
+
+use super::provenance::Traces;
+use super::v1::{self, Trace};
+use crate::format;
+
+/// The device that parts placed on "the GPU" lie on: known where the process is on one device only.
+#[derive(Clone, Copy)]
+pub(super) struct Place(Option<u32>);
+
+impl Place {
+    pub(super) fn of(process: &Process) -> Self {
+        match process.charges.as_slice() {
+            [only] => Self(Some(only.device_index)),
+            _ => Self(None),
+        }
+    }
+
+    fn device_index(self, t: &mut Traces, placement: Placement) -> Option<u32> {
+        match (placement, self.0) {
+            (Placement::Gpu, Some(index)) => Some(index),
+            (Placement::Gpu, None) => t.absent("device_index", Gap::Ambiguous),
+            (Placement::Cpu, _) => t.absent("device_index", Gap::NotApplicable),
+            (Placement::Unknown, _) => t.absent("device_index", Gap::NotFound),
+        }
+    }
+}
+
+pub(super) fn model(now: Stamp, model: &Model) -> v1::Model {
+    let mut traces = Traces::new(now);
+    let t = &mut traces;
+    v1::Model {
+        id: model.id.clone(),
+        name: model.name.clone(),
+        path: model.path.clone(),
+        format: model.format,
+        size_on_disk_bytes: t.bytes("size_on_disk_bytes", &model.size_on_disk),
+        architecture: t.measured("architecture", &model.architecture, Clone::clone),
+        quantization: t.measured("quantization", &model.quantization, Clone::clone),
+        parameters: t.measured("parameters", &model.parameters, |number| *number),
+        layers: t.measured("layers", &model.layers, |number| *number),
+        context_trained: t.measured("context_trained", &model.context_trained, |tokens| *tokens),
+        context_used: t.reported("context_used", &model.context_used),
+        kind: model.kind.id(),
+        kind_hint: t.not_read("kind_hint"),
+        kind_label: model.kind.label(),
+        label: model.label.id(),
+        evidence: model
+            .evidence
+            .iter()
+            .map(|evidence| v1::Evidence {
+                source: evidence.kind.id(),
+                family: evidence.kind.family().id(),
+                detail: evidence.detail.clone(),
+                age_ms: now.ms_since(evidence.at),
+            })
+            .collect(),
+        conflict: t.not_read("conflict"),
+        events: t.not_read("events"),
+        provenance: traces.finish(),
+    }
+}
+
+pub(super) fn reported(
+    now: Stamp,
+    place: Place,
+    part: &Segment<Reported<Bytes>>,
+) -> v1::SegmentReported {
+    let mut traces = Traces::new(now);
+    let t = &mut traces;
+    let (source, at) = match &part.bytes {
+        Reading::Known(reported) => (reported.by.source, reported.by.at),
+        Reading::Missing(missing) => (missing.from.source, missing.from.at),
+    };
+    let observed_at = format::utc_millis(at.wall_us);
+    if observed_at.is_none() {
+        t.absent::<()>("observed_at", Gap::Implausible);
+    }
+    v1::SegmentReported {
+        model_id: part.model_id.clone(),
+        segment: part.kind.id(),
+        bytes: t.reported("bytes", &part.bytes).map(|bytes| bytes.0),
+        device_index: place.device_index(t, part.placement),
+        placement: part.placement.id(),
+        source: source.id(),
+        observed_at,
+        inputs: inputs(&part.inputs),
+        provenance: traces.finish(),
+    }
+}
+
+pub(super) fn estimated(
+    now: Stamp,
+    place: Place,
+    part: &Segment<Estimated<Bytes>>,
+) -> v1::SegmentEstimated {
+    let mut traces = Traces::new(now);
+    let t = &mut traces;
+    let bytes = t.estimated(["bytes_low", "bytes_high"], &part.bytes);
+    v1::SegmentEstimated {
+        model_id: part.model_id.clone(),
+        segment: part.kind.id(),
+        bytes_low: bytes.map(|(low, _)| low),
+        bytes_high: bytes.map(|(_, high)| high),
+        device_index: place.device_index(t, part.placement),
+        placement: part.placement.id(),
+        method: match &part.bytes {
+            Reading::Known(estimated) => Some(estimated.method.id()),
+            Reading::Missing(missing) => t.absent("method", missing.gap),
+        },
+        inputs: inputs(&part.inputs),
+        provenance: traces.finish(),
+    }
+}
+
+fn inputs(inputs: &[(&'static str, Text)]) -> BTreeMap<&'static str, Text> {
+    inputs.iter().cloned().collect()
+}
+
+/// The receipt, where its device is shown.
+pub(super) fn receipt(t: &mut Traces, from: &Snapshot, process: &Process) -> Option<v1::Receipt> {
+    let Some(receipt) = &process.receipt else {
+        let no_part = process.segments_estimated.is_empty() && process.segments_reported.is_empty();
+        return t.absent(
+            "receipt",
+            if no_part {
+                Gap::NotApplicable
+            } else {
+                Gap::InputMissing
+            },
+        );
+    };
+    if !from.selection.includes(receipt.device_index) {
+        return t.absent("receipt", Gap::NotApplicable);
+    }
+    let trace = Trace {
+        method: Some("derived"),
+        counter: Some("measured size - parts"),
+        ..Trace::new("estimated", Source::Derived.id())
+    };
+    t.enter("receipt.remainder_low_bytes", trace.clone());
+    t.enter("receipt.remainder_high_bytes", trace);
+    if let Some(charge) = process.charge_on(receipt.device_index) {
+        t.charged("receipt.measured_bytes", &charge.memory.vram);
+    }
+    Some(v1::Receipt {
+        device_index: receipt.device_index,
+        measured_bytes: receipt.measured.0,
+        remainder_low_bytes: receipt.remainder_low,
+        remainder_high_bytes: receipt.remainder_high,
+        parts_missing: receipt.parts_missing,
+        class: "estimated",
+        note: receipt.note(),
+    })
+}
+
+pub(super) fn server(t: &mut Traces, now: Stamp, process: &Process) -> Option<v1::Server> {
+    let Some(server) = &process.server else {
+        return t.absent("server", Gap::NotFound);
+    };
+    Some(v1::Server {
+        kind: server.kind,
+        port: server.port,
+        state: server.state.id(),
+        context: t.reported("server.context", &server.context),
+        slots_total: t.reported("server.slots_total", &server.slots),
+        slots_busy: t.not_read("server.slots_busy"),
+        tokens_per_s: t.not_read("server.tokens_per_s"),
+        age_ms: now.ms_since(server.at),
+        endpoints: t.not_read("server.endpoints"),
+    })
+}

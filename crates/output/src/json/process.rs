@@ -1,0 +1,203 @@
+//! A process and what it has on each device.
+
+use model::{
+    Charge, ChargedBytes, Engines, Gap, InferenceBasis, PidMark, PidSpace, Process, ProcessMemory,
+    Reading, Snapshot, Stamp,
+};
+
+use super::memory_part::{self, Place};
+use super::provenance::{Traces, basis_id};
+use super::v1::{self, Trace};
+use crate::{format, shown};
+
+pub(super) fn process(from: &Snapshot, process: &Process) -> v1::Process {
+    let now = from.at;
+    let mut traces = Traces::new(now);
+    let t = &mut traces;
+    let place = Place::of(process);
+    let (pid, pid_namespace, foreign_pid) = numbers(t, process);
+    v1::Process {
+        pid,
+        pid_namespace,
+        foreign_pid,
+        start_time: start_time(t, process),
+        pid_match: pid_match(t, process),
+        name: t.measured("name", &process.name, Clone::clone),
+        exe: t.measured("exe", &process.exe, Clone::clone),
+        user: t.measured("user", &process.user, Clone::clone),
+        command_line: t.measured("command_line", &process.command_line, Clone::clone),
+        parent_pid: t.measured("parent_pid", &process.parent, |pid| *pid),
+        ports: t.measured("ports", &process.ports, Clone::clone),
+        container: container(t, process, now),
+        category: process.category.id(),
+        category_reason: process.category_reason,
+        runtimes: t.measured("runtimes", &process.runtimes, |runtimes| {
+            runtimes
+                .iter()
+                .map(|runtime| v1::Runtime {
+                    name: runtime.name,
+                    library: runtime.library.clone(),
+                })
+                .collect()
+        }),
+        devices: shown::charges(from.selection, process)
+            .map(|on| charge(now, process, on))
+            .collect(),
+        models: process
+            .models
+            .iter()
+            .map(|model| memory_part::model(now, model))
+            .collect(),
+        segments_reported: process
+            .segments_reported
+            .iter()
+            .map(|part| memory_part::reported(now, place, part))
+            .collect(),
+        segments_estimated: process
+            .segments_estimated
+            .iter()
+            .map(|part| memory_part::estimated(now, place, part))
+            .collect(),
+        receipt: memory_part::receipt(t, from, process),
+        server: memory_part::server(t, now, process),
+        provenance: traces.finish(),
+    }
+}
+
+/// The number here, its namespace, and the driver's number where that is another.
+fn numbers(t: &mut Traces, process: &Process) -> (Option<u32>, &'static str, Option<u32>) {
+    match process.key.space {
+        PidSpace::Local => {
+            let foreign = process.foreign_pid;
+            let foreign = foreign.or_else(|| t.absent("foreign_pid", Gap::NotApplicable));
+            (Some(process.key.pid), "local", foreign)
+        }
+        PidSpace::Host => (
+            t.absent("pid", Gap::OutsideNamespace),
+            "host",
+            Some(process.key.pid),
+        ),
+    }
+}
+
+fn start_time(t: &mut Traces, process: &Process) -> Option<String> {
+    let key = "start_time";
+    match &process.started {
+        Reading::Known(started) => match format::utc_millis(started.value) {
+            Some(text) => t.measured(key, &process.started, |_| text),
+            None => t.absent(key, Gap::Implausible),
+        },
+        Reading::Missing(_) => t.measured(key, &process.started, |_| String::new()),
+    }
+}
+
+fn pid_match(t: &mut Traces, process: &Process) -> Option<v1::PidMatch> {
+    let Some(mark) = process.pid_mark else {
+        return t.absent("pid_match", Gap::NotApplicable);
+    };
+    let basis = process
+        .charges
+        .iter()
+        .find_map(|charge| charge.memory.vram.known()?.basis());
+    Some(v1::PidMatch {
+        mark: match mark {
+            PidMark::Sure => "*",
+            PidMark::Guess => "?",
+        },
+        why: match basis {
+            Some(basis) => Some(basis_id(basis)),
+            None => t.absent("pid_match.why", Gap::InputMissing),
+        },
+    })
+}
+
+fn container(t: &mut Traces, process: &Process, now: Stamp) -> Option<v1::Container> {
+    if let Reading::Known(read) = &process.container
+        && read.value.is_none()
+    {
+        // Looked, and it is in none: known, but there is nothing to show.
+        let trace = Trace {
+            counter: Some(read.from.counter),
+            age_ms: Some(now.ms_since(read.from.at)),
+            reason: Some(Gap::NotPresent.code()),
+            ..Trace::new("measured", read.from.source.id())
+        };
+        t.enter("container", trace);
+        return None;
+    }
+    let container = t.measured("container", &process.container, Clone::clone)??;
+    Some(v1::Container {
+        runtime: container.runtime,
+        id: container.id,
+    })
+}
+
+fn charge(now: Stamp, process: &Process, charge: &Charge) -> v1::Charge {
+    let mut traces = Traces::new(now);
+    let t = &mut traces;
+    let lists = charge.lists;
+    let vram = charge.memory.vram.known();
+    let basis = vram.and_then(ChargedBytes::basis);
+    v1::Charge {
+        device_index: charge.device_index,
+        lists: [
+            (lists.compute, "compute"),
+            (lists.graphics, "graphics"),
+            (lists.mps, "mps"),
+        ]
+        .into_iter()
+        .filter_map(|(on, name)| on.then_some(name))
+        .collect(),
+        mig_instance: match charge.instance {
+            Some((gpu, compute)) => Some(v1::Instance { gpu, compute }),
+            None => t.absent("mig_instance", Gap::NotApplicable),
+        },
+        memory: memory(t, &charge.memory),
+        engines: engines(t, &charge.engines),
+        vram_inferred_by: match basis {
+            Some(basis) => Some(basis_id(basis)),
+            None => t.absent("vram_inferred_by", Gap::NotApplicable),
+        },
+        vram_mark: match basis {
+            Some(basis) => Some(mark(process.pid_mark, basis)),
+            None => t.absent("vram_mark", Gap::NotApplicable),
+        },
+        vram_unattributed_reason: match charge.memory.vram.gap() {
+            Some(gap) => Some(gap.code()),
+            None => t.absent("vram_unattributed_reason", Gap::NotApplicable),
+        },
+        provenance: traces.finish(),
+    }
+}
+
+/// The mark of an inferred size: that of the process, else what the basis is worth.
+pub(crate) const fn mark(of_process: Option<PidMark>, basis: InferenceBasis) -> &'static str {
+    match (of_process, basis) {
+        (Some(PidMark::Guess), _) | (None, InferenceBasis::Order) => "?",
+        (Some(PidMark::Sure), _) | (None, InferenceBasis::Start | InferenceBasis::Count) => "*",
+    }
+}
+
+fn memory(t: &mut Traces, memory: &ProcessMemory) -> v1::ChargeMemory {
+    v1::ChargeMemory {
+        vram_bytes: t.charged("memory.vram_bytes", &memory.vram),
+        spill_bytes: t.charged("memory.spill_bytes", &memory.spill),
+        commit_bytes: t.bytes("memory.commit_bytes", &memory.commit),
+        paged_bytes: t.derived("memory.paged_bytes", &memory.paged, None),
+        vram_resident_bytes: t.not_read("memory.vram_resident_bytes"),
+        gtt_resident_bytes: t.not_read("memory.gtt_resident_bytes"),
+    }
+}
+
+fn engines(t: &mut Traces, engines: &Engines) -> v1::Engines {
+    v1::Engines {
+        gpu_pct: t.number("engines.gpu_pct", &engines.busiest, |share| share.0),
+        graphics_pct: t.number("engines.graphics_pct", &engines.graphics, |share| share.0),
+        compute_pct: t.number("engines.compute_pct", &engines.compute, |share| share.0),
+        memory_pct: t.number("engines.memory_pct", &engines.memory, |share| share.0),
+        copy_pct: t.number("engines.copy_pct", &engines.copy, |share| share.0),
+        encode_pct: t.number("engines.encode_pct", &engines.encode, |share| share.0),
+        decode_pct: t.number("engines.decode_pct", &engines.decode, |share| share.0),
+        video_pct: t.number("engines.video_pct", &engines.video, |share| share.0),
+    }
+}

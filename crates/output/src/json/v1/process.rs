@@ -1,0 +1,298 @@
+//! Keys of a process.
+
+use std::collections::BTreeMap;
+
+use model::Text;
+use serde::Serialize;
+
+use super::ProvenanceMap;
+
+/// One process. Nothing at this level sums over devices.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Process {
+    /// Number in the monitor's namespace; null for rows of the host.
+    pub pid: Option<u32>,
+    /// Namespace the row belongs to: `local`, `host`.
+    pub pid_namespace: &'static str,
+    /// The driver's number, where it is of another namespace.
+    pub foreign_pid: Option<u32>,
+    /// Start, RFC 3339 UTC. With `pid` the identity of the process.
+    pub start_time: Option<String>,
+    /// How the row was matched to the driver's entry; null where it needed no matching.
+    pub pid_match: Option<PidMatch>,
+    /// Short name.
+    pub name: Option<Text>,
+    /// Executable path.
+    pub exe: Option<Text>,
+    /// User name.
+    pub user: Option<Text>,
+    /// Arguments.
+    pub command_line: Option<Vec<Text>>,
+    /// Parent process number.
+    pub parent_pid: Option<u32>,
+    /// TCP ports it listens on.
+    pub ports: Option<Vec<u16>>,
+    /// Container; null with class `measured` and reason `not_present` where it is in none.
+    pub container: Option<Container>,
+    /// Kind of work.
+    pub category: &'static str,
+    /// Rule that decided the category.
+    pub category_reason: &'static str,
+    /// Runtimes whose libraries are mapped.
+    pub runtimes: Option<Vec<Runtime>>,
+    /// Memory and engines by device.
+    pub devices: Vec<Charge>,
+    /// Models.
+    pub models: Vec<Model>,
+    /// Memory parts as the runtime reported them.
+    pub segments_reported: Vec<SegmentReported>,
+    /// Memory parts as computed.
+    pub segments_estimated: Vec<SegmentEstimated>,
+    /// What remains of the measured size.
+    pub receipt: Option<Receipt>,
+    /// The model server it is.
+    pub server: Option<Server>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// A match of a local process with the driver's entry.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PidMatch {
+    /// `*` sure, `?` a guess.
+    pub mark: &'static str,
+    /// `start`, `count`, `order`.
+    pub why: Option<&'static str>,
+}
+
+/// A container.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Container {
+    /// Runtime.
+    pub runtime: &'static str,
+    /// Identifier.
+    pub id: Text,
+}
+
+/// A runtime.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Runtime {
+    /// Name.
+    pub name: &'static str,
+    /// Library, or what else showed it.
+    pub library: Text,
+}
+
+/// What the process holds and does on one device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Charge {
+    /// The device.
+    pub device_index: u32,
+    /// The driver's lists that name it: `compute`, `graphics`, `mps`.
+    pub lists: Vec<&'static str>,
+    /// Partition in MIG mode; null outside it.
+    pub mig_instance: Option<Instance>,
+    /// Memory.
+    pub memory: ChargeMemory,
+    /// Engine load.
+    pub engines: Engines,
+    /// Basis of the owner: `start`, `count`, `order`; null where the driver names the owner.
+    pub vram_inferred_by: Option<&'static str>,
+    /// `*` or `?`; null where the driver names the owner.
+    pub vram_mark: Option<&'static str>,
+    /// Why `vram_bytes` is null; null where it is not.
+    pub vram_unattributed_reason: Option<&'static str>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// A partition in MIG mode.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Instance {
+    /// GPU instance.
+    pub gpu: u32,
+    /// Compute instance.
+    pub compute: u32,
+}
+
+/// Memory of one process on one device, bytes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChargeMemory {
+    /// Device memory.
+    pub vram_bytes: Option<u64>,
+    /// GPU-accessible system memory.
+    pub spill_bytes: Option<u64>,
+    /// Committed (Windows).
+    pub commit_bytes: Option<u64>,
+    /// Committed but not resident.
+    pub paged_bytes: Option<u64>,
+    /// Resident device memory, for reference. Not read by this version.
+    pub vram_resident_bytes: Option<u64>,
+    /// Resident GPU-accessible system memory, for reference. Not read by this version.
+    pub gtt_resident_bytes: Option<u64>,
+}
+
+/// Engine load of one process on one device, percent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Engines {
+    /// The busiest engine.
+    pub gpu_pct: Option<f64>,
+    /// Graphics.
+    pub graphics_pct: Option<f64>,
+    /// Compute.
+    pub compute_pct: Option<f64>,
+    /// Memory activity.
+    pub memory_pct: Option<f64>,
+    /// Copy.
+    pub copy_pct: Option<f64>,
+    /// Video encoder.
+    pub encode_pct: Option<f64>,
+    /// Video decoder.
+    pub decode_pct: Option<f64>,
+    /// One ring for both directions of video.
+    pub video_pct: Option<f64>,
+}
+
+/// A model that a process has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Model {
+    /// Identifier within the process.
+    pub id: Text,
+    /// Name.
+    pub name: Text,
+    /// Path as the process sees it.
+    pub path: Text,
+    /// File format.
+    pub format: &'static str,
+    /// File size, bytes.
+    pub size_on_disk_bytes: Option<u64>,
+    /// Architecture.
+    pub architecture: Option<Text>,
+    /// Quantization.
+    pub quantization: Option<Text>,
+    /// Number of weights.
+    pub parameters: Option<u64>,
+    /// Layers.
+    pub layers: Option<u64>,
+    /// Context it was trained for, tokens.
+    pub context_trained: Option<u64>,
+    /// Context in use, all slots together, tokens.
+    pub context_used: Option<u64>,
+    /// Kind from the file.
+    pub kind: &'static str,
+    /// Kind guessed from the name. Not read by this version.
+    pub kind_hint: Option<&'static str>,
+    /// Kind for a person.
+    pub kind_label: &'static str,
+    /// `likely` or `confirmed`.
+    pub label: &'static str,
+    /// Why, strongest first.
+    pub evidence: Vec<Evidence>,
+    /// Evidence that contradicts itself. Not read by this version.
+    pub conflict: Option<Text>,
+    /// Loads and unloads seen in logs. Not read by this version.
+    pub events: Option<Vec<Text>>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// One fact about a model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// `api`, `mapped`, `open`, `cmdline`.
+    pub source: &'static str,
+    /// `api`, `kernel`, `cmdline`.
+    pub family: &'static str,
+    /// A path, a flag, an endpoint.
+    pub detail: Text,
+    /// Age at `timestamp`, milliseconds.
+    pub age_ms: u64,
+}
+
+/// A memory part as the runtime reported it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SegmentReported {
+    /// [`Model::id`].
+    pub model_id: Text,
+    /// `weights`, `kv`, `compute`.
+    pub segment: &'static str,
+    /// Bytes.
+    pub bytes: Option<u64>,
+    /// Device, where it is known.
+    pub device_index: Option<u32>,
+    /// `gpu`, `cpu`, `unknown`.
+    pub placement: &'static str,
+    /// Who said it.
+    pub source: &'static str,
+    /// When, RFC 3339 UTC.
+    pub observed_at: Option<String>,
+    /// Words of the report.
+    pub inputs: BTreeMap<&'static str, Text>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// A memory part as computed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SegmentEstimated {
+    /// [`Model::id`].
+    pub model_id: Text,
+    /// `weights`, `kv`, `compute`.
+    pub segment: &'static str,
+    /// Smallest size that fits what is known, bytes.
+    pub bytes_low: Option<u64>,
+    /// Largest size that fits what is known, bytes.
+    pub bytes_high: Option<u64>,
+    /// Device, where it is known.
+    pub device_index: Option<u32>,
+    /// `gpu`, `cpu`, `unknown`.
+    pub placement: &'static str,
+    /// How it was computed.
+    pub method: Option<&'static str>,
+    /// What it was computed from.
+    pub inputs: BTreeMap<&'static str, Text>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// What remains of a measured size when the known parts are taken away.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Receipt {
+    /// Device of the measured size.
+    pub device_index: u32,
+    /// The measured size, bytes.
+    pub measured_bytes: u64,
+    /// Smallest remainder, bytes; negative where the parts claim more than was measured.
+    pub remainder_low_bytes: i64,
+    /// Largest remainder, bytes.
+    pub remainder_high_bytes: i64,
+    /// Parts without a size, which the remainder contains.
+    pub parts_missing: u32,
+    /// Always `estimated`.
+    pub class: &'static str,
+    /// What the remainder means.
+    pub note: &'static str,
+}
+
+/// What a model server says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Server {
+    /// Which server.
+    pub kind: &'static str,
+    /// Port on loopback.
+    pub port: u16,
+    /// `ready`, `loading`, `sleeping`, `key_required`, `unreachable`.
+    pub state: &'static str,
+    /// Context per slot, tokens.
+    pub context: Option<u64>,
+    /// Slots.
+    pub slots_total: Option<u64>,
+    /// Slots at work. Not read by this version.
+    pub slots_busy: Option<u64>,
+    /// Generation speed. Not read by this version.
+    pub tokens_per_s: Option<f64>,
+    /// Age of its last answer at `timestamp`, milliseconds.
+    pub age_ms: u64,
+    /// Its endpoints and how each answered. Not read by this version.
+    pub endpoints: Option<BTreeMap<Text, Text>>,
+}

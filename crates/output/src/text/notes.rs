@@ -1,0 +1,265 @@
+//! What the cells left open: every reason for an `n/a` once, ages of old readings, the legend.
+
+use std::fmt::Write as _;
+
+use model::{
+    Bytes, Estimated, Gap, Measured, PidSpace, Provenance, Reading, Reported, Snapshot, Stamp,
+};
+
+use super::page::Page;
+use crate::{format, shown};
+
+/// A reading older than this is shown with its age. Below it, it belongs to the refresh.
+pub(super) const OLD_MS: u64 = 3000;
+
+/// Columns before the text of a note.
+pub(super) const INDENT: usize = 9;
+
+/// Subjects named before the rest is counted.
+const NAMED: usize = 6;
+
+/// A text for a cell, and the age of its reading where that is old.
+pub(super) struct Cell {
+    pub(super) text: String,
+    pub(super) old_ms: Option<u64>,
+}
+
+/// Fields with their subjects, in the order met.
+#[derive(Default)]
+struct Fields(Vec<(&'static str, Vec<String>)>);
+
+impl Fields {
+    fn add(&mut self, field: &'static str, subject: &str) {
+        let subjects = match self.0.iter_mut().find(|(name, _)| *name == field) {
+            Some((_, subjects)) => subjects,
+            None => {
+                self.0.push((field, Vec::new()));
+                let Some((_, subjects)) = self.0.last_mut() else {
+                    return;
+                };
+                subjects
+            }
+        };
+        if !subjects.iter().any(|known| known == subject) {
+            subjects.push(subject.to_owned());
+        }
+    }
+
+    /// `decoder of GPU 0; VRAM, GPU% of 1234, 5678 and 20 more`.
+    fn list(&self, gpus: usize) -> String {
+        let mut groups: Vec<(Vec<&str>, &[String])> = Vec::new();
+        for (field, subjects) in &self.0 {
+            match groups.iter_mut().find(|(_, same)| same == subjects) {
+                Some((fields, _)) => fields.push(field),
+                None => groups.push((vec![field], subjects)),
+            }
+        }
+        let mut text = String::new();
+        for (fields, subjects) in groups {
+            let separator = if text.is_empty() { "" } else { "; " };
+            let of = subject_list(subjects, gpus);
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{separator}{} of {of}", fields.join(", "));
+        }
+        text
+    }
+}
+
+fn subject_list(subjects: &[String], gpus: usize) -> String {
+    let devices = subjects.iter().filter(|s| s.starts_with("GPU ")).count();
+    if gpus > 1 && devices == gpus && devices == subjects.len() {
+        return "every GPU".into();
+    }
+    let (named, rest) = subjects.split_at_checked(NAMED).unwrap_or((subjects, &[]));
+    let named = named.join(", ");
+    match rest.len() {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+/// Collects while the report is written; printed at its end.
+pub(super) struct Notes {
+    now: Stamp,
+    gpus: usize,
+    gaps: Vec<(Gap, Fields)>,
+    ages: Vec<(String, Fields)>,
+    lower_bound: bool,
+    reported: bool,
+    inferred: bool,
+    foreign: bool,
+}
+
+impl Notes {
+    pub(super) fn new(snapshot: &Snapshot) -> Self {
+        let mut rows = shown::rows(snapshot);
+        Self {
+            now: snapshot.at,
+            gpus: snapshot.selected_devices().count(),
+            gaps: Vec::new(),
+            ages: Vec::new(),
+            lower_bound: false,
+            reported: false,
+            inferred: rows.any(|(process, charge)| {
+                let vram = charge.memory.vram.known();
+                process.pid_mark.is_some() || vram.is_some_and(|size| size.basis().is_some())
+            }),
+            foreign: shown::processes(snapshot).any(|process| process.key.space == PidSpace::Host),
+        }
+    }
+
+    /// Notes that `field` of `subject` is missing; gives what the cell shows.
+    pub(super) fn gap(&mut self, field: &'static str, subject: &str, gap: Gap) -> &'static str {
+        let at = match self.gaps.iter().position(|(known, _)| *known == gap) {
+            Some(at) => at,
+            None => {
+                self.gaps.push((gap, Fields::default()));
+                self.gaps.len() - 1
+            }
+        };
+        if let Some((_, fields)) = self.gaps.get_mut(at) {
+            fields.add(field, subject);
+        }
+        format::missing(gap)
+    }
+
+    /// Notes that `field` of `subject` is old, where there is no room for that beside it.
+    pub(super) fn age(&mut self, field: &'static str, subject: &str, at: Stamp) {
+        let Some(old_ms) = self.old(at) else {
+            return;
+        };
+        let age = format::age(old_ms);
+        if !self.ages.iter().any(|(known, _)| *known == age) {
+            self.ages.push((age.clone(), Fields::default()));
+        }
+        if let Some((_, fields)) = self.ages.iter_mut().find(|(known, _)| *known == age) {
+            fields.add(field, subject);
+        }
+    }
+
+    /// Age of a reading at `at`, where it is old.
+    pub(super) fn old(&self, at: Stamp) -> Option<u64> {
+        Some(self.now.ms_since(at)).filter(|ms| *ms >= OLD_MS)
+    }
+
+    /// The mark of a lower bound.
+    pub(super) const fn at_least(&mut self) -> &'static str {
+        self.lower_bound = true;
+        ">="
+    }
+
+    fn known(&mut self, field: &'static str, subject: &str, text: String, by: Provenance) -> Cell {
+        // A number that cannot be drawn is as good as none.
+        if text == format::NOT_AVAILABLE {
+            self.gap(field, subject, Gap::Implausible);
+        }
+        Cell {
+            text,
+            old_ms: self.old(by.at),
+        }
+    }
+
+    fn missing(&mut self, field: &'static str, subject: &str, gap: Gap) -> Cell {
+        Cell {
+            text: self.gap(field, subject, gap).into(),
+            old_ms: None,
+        }
+    }
+
+    pub(super) fn measured<T>(
+        &mut self,
+        field: &'static str,
+        subject: &str,
+        reading: &Reading<Measured<T>>,
+        show: impl FnOnce(&T) -> String,
+    ) -> Cell {
+        match reading {
+            Reading::Known(it) => self.known(field, subject, show(&it.value), it.from),
+            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+        }
+    }
+
+    /// With the mark of what a runtime said of itself.
+    pub(super) fn reported<T>(
+        &mut self,
+        field: &'static str,
+        subject: &str,
+        reading: &Reading<Reported<T>>,
+        show: impl FnOnce(&T) -> String,
+    ) -> Cell {
+        match reading {
+            Reading::Known(it) => {
+                self.reported = true;
+                self.known(field, subject, show(&it.value) + " r", it.by)
+            }
+            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+        }
+    }
+
+    pub(super) fn estimated(
+        &mut self,
+        field: &'static str,
+        subject: &str,
+        reading: &Reading<Estimated<Bytes>>,
+    ) -> Cell {
+        match reading {
+            Reading::Known(it) => {
+                let text = format::estimate(it.low, it.high);
+                self.known(field, subject, text, it.from)
+            }
+            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+        }
+    }
+
+    pub(super) fn write(&self, page: &mut Page) {
+        for (gap, fields) in &self.gaps {
+            let label = format::pad_end(&format!("  {}", format::missing(*gap)), INDENT);
+            let code = match gap {
+                Gap::DriverError(code) => format!("{}, its code is {code}", gap.code()),
+                gap => gap.code().to_owned(),
+            };
+            let remedy = gap
+                .remedy()
+                .map_or_else(String::new, |it| format!("; {it}"));
+            let what = fields.list(self.gpus);
+            let why = gap.sentence();
+            page.sentence(&label, &format!("{what}: {why} ({code}){remedy}"));
+        }
+        for (age, fields) in &self.ages {
+            let what = fields.list(self.gpus);
+            page.sentence("  old    ", &format!("{what}: read {age} ago"));
+        }
+        let mut legend = vec!["plain = measured", "~ = estimate"];
+        let pending = self.gaps.iter().any(|(gap, _)| gap.is_pending());
+        let marks = [
+            (self.reported, "r = said by the runtime"),
+            (self.inferred, "* = owner matched, ? = owner guessed"),
+            (self.foreign, "H: = number on the host"),
+            (self.lower_bound, ">= = at least, some rows have no size"),
+            (pending, "\u{2026} = no answer yet"),
+        ];
+        legend.extend(marks.iter().filter_map(|(on, text)| on.then_some(*text)));
+        legend.push("n/a = no reading (not zero)");
+        legend.push("K M G = KiB MiB GiB");
+        let legend: Vec<String> = legend.into_iter().map(Into::into).collect();
+        page.items("  legend ", &legend);
+    }
+}
+
+/// The items of a line, with the ages of old readings: once at the end where all share it.
+pub(super) fn with_ages(items: Vec<(String, Option<u64>)>) -> Vec<String> {
+    let ages: Vec<Option<String>> = items.iter().map(|(_, ms)| ms.map(format::age)).collect();
+    let first = ages.first().cloned().flatten();
+    let shared = items.len() > 1 && first.is_some() && ages.iter().all(|age| *age == first);
+    let mut texts: Vec<String> = Vec::new();
+    for ((text, _), age) in items.into_iter().zip(ages) {
+        texts.push(match age {
+            Some(age) if !shared => format!("{text} ({age} old)"),
+            _ => text,
+        });
+    }
+    if let Some(age) = first.filter(|_| shared) {
+        texts.push(format!("(all {age} old)"));
+    }
+    texts
+}

@@ -1,0 +1,45 @@
+//! The last column of a row: what the process runs.
+
+use model::{Charge, Model, Process, Reading};
+
+use super::notes::Notes;
+
+/// Its first model with quantization and label, or its runtimes; then container and partition.
+pub(super) fn what(notes: &mut Notes, subject: &str, process: &Process, charge: &Charge) -> String {
+    let mut text = match process.models.as_slice() {
+        [first, rest @ ..] => {
+            let more = match rest.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("{} [{}]{more}", title(first), first.label.id())
+        }
+        [] => runtimes(notes, subject, process),
+    };
+    if let Some(Some(container)) = process.container.value() {
+        text = format!("{text}  in {} {}", container.runtime, container.id);
+    }
+    if let Some((gpu, compute)) = charge.instance {
+        text = format!("{text}  MIG {gpu}/{compute}");
+    }
+    text
+}
+
+fn title(model: &Model) -> String {
+    match model.quantization.value() {
+        Some(quantization) => format!("{} {quantization}", model.name),
+        None => model.name.to_string(),
+    }
+}
+
+/// The runtimes, `-` where it was looked and none was found.
+pub(super) fn runtimes(notes: &mut Notes, subject: &str, process: &Process) -> String {
+    match &process.runtimes {
+        Reading::Known(runtimes) if runtimes.value.is_empty() => "-".into(),
+        Reading::Known(runtimes) => {
+            let names: Vec<&str> = runtimes.value.iter().map(|it| it.name).collect();
+            names.join(", ")
+        }
+        Reading::Missing(missing) => notes.gap("RUNTIMES", subject, missing.gap).into(),
+    }
+}

@@ -1,0 +1,212 @@
+//! The process table.
+
+use model::{Charge, ChargedBytes, Estimated, Gap, Process, Reading, Snapshot};
+
+use super::notes::Notes;
+use super::page::Page;
+use super::{process, workload};
+use crate::json::mark;
+use crate::{format, shown};
+
+/// Subject of a note about a column that is left out.
+const EVERY_ROW: &str = "every row";
+
+/// Columns of a size with its mark.
+const SIZE: usize = 7;
+
+/// Which columns there are, and how wide.
+struct Layout {
+    pid: usize,
+    name: usize,
+    gpu: bool,
+    spill: bool,
+    paged: bool,
+    load: bool,
+}
+
+pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot) {
+    let rows: Vec<(&Process, &Charge)> = shown::rows(snapshot).collect();
+    if rows.is_empty() {
+        page.line("processes");
+        page.line("  none listed");
+        return;
+    }
+    let layout = layout(snapshot, &rows, notes, page.width());
+    page.line(&head(&layout, page.width()));
+    for process in shown::processes(snapshot) {
+        for charge in shown::charges(snapshot.selection, process) {
+            row(page, notes, &layout, process, charge);
+        }
+        workload::write(page, notes, snapshot, process, layout.pid + 2);
+    }
+    total(page, notes, snapshot, layout.pid);
+}
+
+fn layout(
+    snapshot: &Snapshot,
+    rows: &[(&Process, &Charge)],
+    notes: &mut Notes,
+    width: usize,
+) -> Layout {
+    let widest = |texts: &mut dyn Iterator<Item = String>, least, most| {
+        let widths = texts.map(|text| format::display_width(&format::sanitize(&text)));
+        widths.max().unwrap_or(0).clamp(least, most)
+    };
+    let mut pids = rows.iter().map(|(process, _)| process.key.to_string());
+    let mut names = rows.iter().filter_map(|(process, _)| {
+        let name = process.name.value()?;
+        Some(name.to_string())
+    });
+    let pid = widest(&mut pids, 7, 12);
+    // A name takes what is left of a narrow page when the last column has kept some of it.
+    let name = widest(&mut names, 8, (width / 5).min(20));
+    let mut kept = |field, gaps: &mut dyn Iterator<Item = Option<Gap>>| {
+        let gaps: Vec<Option<Gap>> = gaps.collect();
+        let open = gaps
+            .iter()
+            .all(|gap| gap.is_some_and(|gap| !gap.is_pending()));
+        if open {
+            for gap in gaps.into_iter().flatten() {
+                notes.gap(field, EVERY_ROW, gap);
+            }
+        }
+        !open
+    };
+    let memory = rows.iter().map(|(_, charge)| &charge.memory);
+    Layout {
+        pid,
+        name,
+        gpu: snapshot.selected_devices().count() > 1,
+        spill: kept("SPILL", &mut memory.clone().map(|it| it.spill.gap())),
+        paged: kept("PAGED", &mut memory.clone().map(|it| it.paged.gap())),
+        load: kept(
+            "GPU%",
+            &mut rows.iter().map(|(_, on)| on.engines.busiest.gap()),
+        ),
+    }
+}
+
+fn head(layout: &Layout, width: usize) -> String {
+    let mut cells = vec![
+        format::pad_start("PID", layout.pid),
+        format::pad_end("NAME", layout.name),
+        format::pad_end("TYPE", 8),
+    ];
+    // The titles of sizes leave the columns of the mark free.
+    let mut title = |on: bool, text: &str, columns: usize| {
+        if on {
+            cells.push(format::pad_start(text, columns));
+        }
+    };
+    title(layout.gpu, "GPU", 3);
+    title(true, "VRAM  ", SIZE);
+    title(layout.spill, "SPILL  ", SIZE);
+    title(layout.paged, "PAGED  ", SIZE);
+    title(layout.load, "GPU%", 4);
+    let taken = format::display_width(&cells.join("  ")) + 2;
+    let last = ["MODEL / RUNTIMES", "MODEL"]
+        .into_iter()
+        .find(|title| taken + title.len() <= width);
+    cells.extend(last.map(Into::into));
+    cells.join("  ")
+}
+
+fn row(page: &mut Page, notes: &mut Notes, layout: &Layout, process: &Process, charge: &Charge) {
+    let subject = if layout.gpu && process.charges.len() > 1 {
+        format!("{} on GPU {}", process.key, charge.device_index)
+    } else {
+        process.key.to_string()
+    };
+    let name = notes.measured("NAME", &subject, &process.name, |name| match &**name {
+        "" => "-".into(),
+        name => name.to_owned(),
+    });
+    let mut cells = vec![
+        format::pad_start(&process.key.to_string(), layout.pid),
+        format::fit(&name.text, layout.name),
+        format::pad_end(process.category.label(), 8),
+    ];
+    if layout.gpu {
+        cells.push(format::pad_start(&charge.device_index.to_string(), 3));
+    }
+    let memory = &charge.memory;
+    cells.push(size(notes, "VRAM", &subject, process, &memory.vram));
+    if layout.spill {
+        cells.push(size(notes, "SPILL", &subject, process, &memory.spill));
+    }
+    if layout.paged {
+        if let Reading::Known(Estimated { from, .. }) = &memory.paged {
+            notes.age("PAGED", &subject, from.at);
+        }
+        let paged = notes.estimated("PAGED", &subject, &memory.paged);
+        cells.push(format::pad_start(&(paged.text + "  "), SIZE));
+    }
+    if layout.load {
+        if let Reading::Known(load) = &charge.engines.busiest {
+            notes.age("GPU%", &subject, load.from.at);
+        }
+        let load = notes.measured("GPU%", &subject, &charge.engines.busiest, |share| {
+            format::percent(*share)
+        });
+        cells.push(format::pad_start(&load.text, 4));
+    }
+    let taken = format::display_width(&cells.join("  ")) + 2;
+    let last = process::what(notes, &subject, process, charge);
+    let room = page.width().saturating_sub(taken);
+    cells.push(format::middle_ellipsis(&format::sanitize(&last), room).into_owned());
+    page.line(&cells.join("  "));
+}
+
+/// A size with the mark of its owner; the last two columns are the mark's.
+fn size(
+    notes: &mut Notes,
+    field: &'static str,
+    subject: &str,
+    process: &Process,
+    reading: &Reading<ChargedBytes>,
+) -> String {
+    let text = match reading {
+        Reading::Known(known) => {
+            notes.age(field, subject, known.at());
+            let mark = known
+                .basis()
+                .map_or(" ", |basis| mark(process.pid_mark, basis));
+            format!("{} {mark}", format::size(known.size()))
+        }
+        Reading::Missing(missing) => format!("{}  ", notes.gap(field, subject, missing.gap)),
+    };
+    format::pad_start(&text, SIZE)
+}
+
+fn total(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, indent: usize) {
+    let (measured, matched) = shown::totals(snapshot);
+    let mut items = Vec::new();
+    if measured.counted > 0 || measured.missing == 0 {
+        let bound = if measured.is_complete() {
+            ""
+        } else {
+            notes.at_least()
+        };
+        items.push(format!(
+            "{bound}{} in {} with a measured owner",
+            format::size_long(measured.known),
+            rows(measured.counted),
+        ));
+    }
+    if measured.missing > 0 {
+        items.push(format!("{} without a size", rows(measured.missing)));
+    }
+    if matched.counted > 0 {
+        let size = format::size_long(matched.known);
+        items.push(format!(
+            "{size} in {} with a matched owner",
+            rows(matched.counted)
+        ));
+    }
+    page.items(&(format::pad_start("total", indent) + "  "), &items);
+}
+
+fn rows(count: u32) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} row{plural}")
+}

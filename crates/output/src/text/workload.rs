@@ -1,0 +1,184 @@
+//! Under a row: its match, its models with evidence, what is inside its memory, its server.
+
+use model::{
+    Bytes, Estimated, Model, PidMark, PidSpace, Placement, Process, Reading, Reported, Segment,
+    SegmentKind, Snapshot,
+};
+
+use super::notes::{Cell, Notes, with_ages};
+use super::page::Page;
+use super::process;
+use crate::format;
+use crate::json::basis_id;
+
+pub(super) fn write(
+    page: &mut Page,
+    notes: &mut Notes,
+    snapshot: &Snapshot,
+    process: &Process,
+    indent: usize,
+) {
+    let subject = process.key.to_string();
+    let label = |name: &str| format!("{:indent$}{name:8}  ", "");
+    if let (Some(number), PidSpace::Local) = (process.foreign_pid, process.key.space) {
+        let basis = process
+            .charges
+            .iter()
+            .find_map(|charge| charge.memory.vram.known()?.basis());
+        let by = basis.map_or_else(String::new, |basis| format!(" by {}", basis_id(basis)));
+        let sure = match process.pid_mark {
+            Some(PidMark::Sure) => ": sure",
+            Some(PidMark::Guess) => ": a guess",
+            None => "",
+        };
+        page.line(&format!(
+            "{}the driver's number {number}{by}{sure}",
+            label("match")
+        ));
+    }
+    for model in &process.models {
+        page.items(&label("model"), &facts(notes, &subject, process, model));
+        let found: Vec<String> = model
+            .evidence
+            .iter()
+            .map(|it| format!("{} {}", it.kind.id(), it.detail))
+            .collect();
+        page.items(
+            &label("evidence"),
+            &[vec![model.label.id().to_owned()], found].concat(),
+        );
+    }
+    if !process.models.is_empty() {
+        let runtimes = process::runtimes(notes, &subject, process);
+        page.items(&label("runtimes"), &[runtimes]);
+    }
+    let inside = inside(notes, &subject, snapshot, process);
+    page.items(&label("inside"), &inside);
+    if let Some(server) = &process.server {
+        let context = notes.reported("server context", &subject, &server.context, u64::to_string);
+        let slots = notes.reported("server slots", &subject, &server.slots, u64::to_string);
+        let state = server.state.id().replace('_', " ");
+        let mut items = vec![
+            format!("{} on port {}", server.kind, server.port),
+            state,
+            format!("context {}", context.text),
+            format!("slots {}", slots.text),
+        ];
+        if let Some(old_ms) = notes.old(server.at) {
+            items.push(format!("(answered {} ago)", format::age(old_ms)));
+        }
+        page.items(&label("server"), &items);
+    }
+}
+
+fn facts(notes: &mut Notes, subject: &str, process: &Process, model: &Model) -> Vec<String> {
+    let mut measured = |field, reading, show: fn(&model::Text) -> String| {
+        notes.measured(field, subject, reading, show).text
+    };
+    let architecture = measured("architecture", &model.architecture, ToString::to_string);
+    let quantization = measured("quantization", &model.quantization, ToString::to_string);
+    let parameters = notes.measured("parameters", subject, &model.parameters, |n| {
+        format::count(*n)
+    });
+    let layers = notes.measured("layers", subject, &model.layers, u64::to_string);
+    let trained = notes.measured("trained context", subject, &model.context_trained, |n| {
+        n.to_string()
+    });
+    let used = notes.reported("context", subject, &model.context_used, u64::to_string);
+    let file = notes.measured("file size", subject, &model.size_on_disk, |bytes| {
+        format::size_long(*bytes)
+    });
+    let name = match process.models.len() {
+        1 => model.name.to_string(),
+        _ => format!("{}: {}", model.id, model.name),
+    };
+    vec![
+        name,
+        model.kind.label().into(),
+        format!("architecture {architecture}"),
+        format!("quantization {quantization}"),
+        format!("parameters {}", parameters.text),
+        format!("layers {}", layers.text),
+        format!("context {} of {}", used.text, trained.text),
+        format!("{} file {}", model.format, file.text),
+    ]
+}
+
+/// The parts, a report in place of the estimate of the same part, and what remains.
+fn inside(notes: &mut Notes, subject: &str, snapshot: &Snapshot, process: &Process) -> Vec<String> {
+    let several = process.models.len() > 1;
+    let mut items: Vec<(String, Option<u64>)> = Vec::new();
+    for part in &process.segments_reported {
+        let cell = notes.reported(field(part.kind), subject, &part.bytes, |bytes| {
+            format::size(*bytes)
+        });
+        items.push(item(part, several, &cell, ""));
+    }
+    for part in &process.segments_estimated {
+        if is_reported(&process.segments_reported, part) {
+            continue;
+        }
+        let cell = notes.estimated(field(part.kind), subject, &part.bytes);
+        let inputs: Vec<String> = match (part.kind, part.bytes.known()) {
+            (SegmentKind::Kv, Some(_)) => part
+                .inputs
+                .iter()
+                .map(|(name, value)| format!("{name} {value}"))
+                .collect(),
+            _ => Vec::new(),
+        };
+        items.push(item(part, several, &cell, &inputs.join(", ")));
+    }
+    if let Some(receipt) = &process.receipt
+        && snapshot.selection.includes(receipt.device_index)
+    {
+        let rest = format::estimate_signed(receipt.remainder_low, receipt.remainder_high);
+        items.push((format!("rest {rest} ({})", receipt.note()), None));
+    }
+    with_ages(items)
+}
+
+fn is_reported(reported: &[Segment<Reported<Bytes>>], part: &Segment<Estimated<Bytes>>) -> bool {
+    reported.iter().any(|it| {
+        it.model_id == part.model_id
+            && it.kind == part.kind
+            && matches!(it.bytes, Reading::Known(_))
+            && (it.placement == Placement::Cpu) == (part.placement == Placement::Cpu)
+    })
+}
+
+fn item<C>(part: &Segment<C>, several: bool, cell: &Cell, inputs: &str) -> (String, Option<u64>) {
+    let of = if several {
+        format!("{} ", part.model_id)
+    } else {
+        String::new()
+    };
+    let place = match (part.placement, &part.bytes) {
+        (Placement::Gpu, _) | (_, Reading::Missing(_)) => "",
+        (Placement::Cpu, _) => "in system memory",
+        (Placement::Unknown, _) => "on the GPU or in system memory",
+    };
+    let separator = if place.is_empty() || inputs.is_empty() {
+        ""
+    } else {
+        ", "
+    };
+    let more = match (place, inputs) {
+        ("", "") => String::new(),
+        _ => format!(" ({place}{separator}{inputs})"),
+    };
+    let name = match part.kind {
+        SegmentKind::Weights => "weights",
+        SegmentKind::Kv => "KV",
+        SegmentKind::Compute => "compute",
+    };
+    (format!("{of}{name} {}{more}", cell.text), cell.old_ms)
+}
+
+const fn field(kind: SegmentKind) -> &'static str {
+    match kind {
+        SegmentKind::Weights => "weights",
+        SegmentKind::Kv => "KV",
+        SegmentKind::Compute => "compute buffers",
+    }
+}

@@ -1,0 +1,48 @@
+//! The views of every sample, as a user sees them. Read the files in `snapshots/` in review: they
+//! must be aligned and complete, and show no zero for what is unknown.
+
+use model::{Selection, sample};
+use output::{json, text};
+
+#[test]
+fn reports() {
+    for (name, snapshot) in sample::all() {
+        let report = text::report(&snapshot, text::WIDTH);
+        insta::assert_snapshot!(format!("text_{name}"), report);
+    }
+}
+
+#[test]
+fn a_report_for_one_device_of_eight() {
+    let mut snapshot = sample::servers();
+    snapshot.selection = Selection::One(1);
+    insta::assert_snapshot!(text::report(&snapshot, text::WIDTH));
+}
+
+#[test]
+fn a_report_in_a_narrow_and_in_a_wide_terminal() {
+    insta::assert_snapshot!("text_60", text::report(&sample::workstation(), 60));
+    insta::assert_snapshot!("text_160", text::report(&sample::container(), 160));
+}
+
+#[test]
+fn device_lists() {
+    for (name, snapshot) in sample::all() {
+        insta::assert_snapshot!(format!("list_{name}"), text::list_gpus(&snapshot));
+    }
+    insta::assert_snapshot!("list_json", json::list_gpus(&sample::workstation()));
+    insta::assert_snapshot!("list_json_no_gpu", json::list_gpus(&sample::no_gpu()));
+}
+
+#[test]
+fn documents() {
+    for (name, snapshot) in sample::all() {
+        // Two hundred processes say nothing that eight do not.
+        let mut snapshot = snapshot;
+        if name == "servers" {
+            snapshot.processes.truncate(3);
+            snapshot.devices.truncate(2);
+        }
+        insta::assert_snapshot!(format!("json_{name}"), json::to_pretty(&snapshot));
+    }
+}

@@ -1,0 +1,219 @@
+//! Redaction: a machine that replaces names in answers by stand-ins before anyone sees them.
+//!
+//! It sits beneath the recorder, so what is shown while recording is what replays.
+
+use std::sync::Arc;
+
+use model::Text;
+
+use super::arguments;
+use super::format::Redaction;
+use super::pseudonyms::Pseudonyms;
+use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
+use crate::source::nvml::{DeviceCall, NvmlSweep, Output};
+use crate::source::reads::{HttpReply, Inline, Question, Reply};
+
+/// A machine seen through stand-ins.
+pub struct RedactingMachine<M> {
+    inner: M,
+    names: Pseudonyms,
+}
+
+impl<M: Machine> RedactingMachine<M> {
+    /// `inner` at this level. At [`Redaction::None`] every answer passes unchanged.
+    pub fn new(inner: M, level: Redaction) -> Self {
+        Self {
+            inner,
+            names: Pseudonyms::new(level),
+        }
+    }
+
+    fn passes(&self) -> bool {
+        self.names.level() == Redaction::None
+    }
+}
+
+impl<M: Machine> Machine for RedactingMachine<M> {
+    fn facts(&self) -> &MachineFacts {
+        self.inner.facts()
+    }
+
+    fn begin_tick(&mut self, plan: &TickPlan) -> Result<Tick, Ended> {
+        self.inner.begin_tick(plan)
+    }
+
+    fn nvml(&mut self) -> Published<NvmlSweep> {
+        let published = self.inner.nvml();
+        match published {
+            Published::New(Stamped { at, value }) if !self.passes() => {
+                let mut sweep = (*value).clone();
+                hide_uuids(&mut sweep, &self.names);
+                Published::New(Stamped {
+                    at,
+                    value: Arc::new(sweep),
+                })
+            }
+            other => other,
+        }
+    }
+
+    fn inline(&mut self, question: &Inline) -> Answer<Reply> {
+        let answer = self.inner.inline(question)?;
+        if self.passes() {
+            return Ok(answer);
+        }
+        Ok(Stamped {
+            at: answer.at,
+            value: inline_reply(question, answer.value, &mut self.names),
+        })
+    }
+
+    fn post(&mut self, question: &Question) -> Answer<Reply> {
+        if self.passes() {
+            return self.inner.post(question);
+        }
+        let answer = self.inner.post(&restored(question, &self.names))?;
+        Ok(Stamped {
+            at: answer.at,
+            value: posted_reply(question, answer.value, &mut self.names),
+        })
+    }
+}
+
+fn hide_uuids(sweep: &mut NvmlSweep, names: &Pseudonyms) {
+    for device in &mut sweep.devices {
+        for (call, answer) in &mut device.calls {
+            if *call == DeviceCall::Uuid
+                && let Ok(Stamped { value, .. }) = answer
+                && let Output::Text(uuid) = &value.out
+            {
+                let (prefix, digits) = uuid.split_once('-').unwrap_or(("", uuid));
+                let hidden = format!("{prefix}-{}", names.hexadecimal(digits));
+                value.out = Output::Text(hidden.into());
+            }
+        }
+    }
+}
+
+/// The question with its stand-ins translated back, to ask the machine beneath.
+fn restored(question: &Question, names: &Pseudonyms) -> Question {
+    let mut question = question.clone();
+    match &mut question {
+        Question::File { path, .. }
+        | Question::SkipStrings { path, .. }
+        | Question::Stat { path, .. } => *path = names.restore(path).into(),
+        Question::Maps(_)
+        | Question::CommandLine(_)
+        | Question::Environment(_)
+        | Question::Links(_)
+        | Question::OpenFiles(_)
+        | Question::Listeners(_)
+        | Question::UserName(_)
+        | Question::Http { .. } => {}
+    }
+    question
+}
+
+fn inline_reply(question: &Inline, reply: Reply, names: &mut Pseudonyms) -> Reply {
+    match question {
+        Inline::Cgroup(_) => text_reply(reply, |text| {
+            lines(text, |line| {
+                // `0::/path`: the path's own components name units, users and containers.
+                match line.rsplit_once(':') {
+                    Some((controllers, path)) => {
+                        format!("{controllers}:{}", arguments::cgroup_path(path, names))
+                    }
+                    None => line.to_owned(),
+                }
+            })
+        }),
+        Inline::Small(path) if path.ends_with("/hostname") => {
+            text_reply(reply, |text| names.word("host-", text.trim()))
+        }
+        Inline::Small(_)
+        | Inline::Stat(_)
+        | Inline::Status(_)
+        | Inline::PidNamespace
+        | Inline::Names(_) => reply,
+    }
+}
+
+fn posted_reply(question: &Question, reply: Reply, names: &mut Pseudonyms) -> Reply {
+    match (question, reply) {
+        (Question::Maps(_), reply) => {
+            text_reply(reply, |text| lines(text, |line| map_line(line, names)))
+        }
+        (Question::CommandLine(_), reply) => {
+            text_reply(reply, |text| arguments::command_line(text, names))
+        }
+        (Question::Environment(_), reply) => {
+            text_reply(reply, |text| arguments::environment(text, names))
+        }
+        (Question::UserName(0), reply) => reply,
+        (Question::UserName(_), reply) => text_reply(reply, |text| names.word("user-", text)),
+        (Question::Links(_) | Question::OpenFiles(_), Reply::Links(links)) => Reply::Links(
+            links
+                .into_iter()
+                .map(|(name, link)| {
+                    let redacted = if &*name == "exe" {
+                        executable(&link, names)
+                    } else {
+                        names.path(&link)
+                    };
+                    (name, Text::from(redacted))
+                })
+                .collect(),
+        ),
+        (Question::Http { .. }, Reply::Http(mut http)) => {
+            http_fields(&mut http, names);
+            Reply::Http(http)
+        }
+        (_, reply) => reply,
+    }
+}
+
+/// The executable's own name stays: it is the name of the process, which is shown anyway.
+fn executable(link: &str, names: &mut Pseudonyms) -> String {
+    let redacted = names.path(link);
+    match (redacted.rsplit_once('/'), link.rsplit_once('/')) {
+        (Some((folder, _)), Some((_, name))) => format!("{folder}/{name}"),
+        _ => redacted,
+    }
+}
+
+fn map_line(line: &str, names: &mut Pseudonyms) -> String {
+    match line.find('/') {
+        Some(at) => match line.split_at_checked(at) {
+            Some((fields, path)) => format!("{fields}{}", names.path(path)),
+            None => line.to_owned(),
+        },
+        None => line.to_owned(),
+    }
+}
+
+fn http_fields(http: &mut HttpReply, names: &mut Pseudonyms) {
+    for (field, value) in &mut http.fields {
+        if let serde_json::Value::String(text) = value {
+            if field.ends_with("model_path") {
+                *text = names.path(text);
+            } else if field.ends_with("model_alias") && names.level() == Redaction::Strict {
+                *text = names.word("f", text);
+            }
+        }
+    }
+}
+
+fn text_reply(reply: Reply, redact: impl FnOnce(&str) -> String) -> Reply {
+    match reply {
+        Reply::Bytes(bytes) => Reply::text(&redact(&String::from_utf8_lossy(&bytes))),
+        other => other,
+    }
+}
+
+fn lines(text: &str, redact: impl FnMut(&str) -> String) -> String {
+    let mut redacted: String = text.lines().map(redact).collect::<Vec<_>>().join("\n");
+    if text.ends_with('\n') {
+        redacted.push('\n');
+    }
+    redacted
+}

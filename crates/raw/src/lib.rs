@@ -1,0 +1,27 @@
+//! The machine under observation, as questions and raw answers.
+//!
+//! Every read of the outside world goes through [`Machine`]: a live one (crate `sources`), one that
+//! records what it hands out, and one that replays a capture. An answer is what the source said,
+//! stamped and bounded, or a [`model::Gap`]. Nothing here interprets an answer, and nothing here
+//! reads the live machine: captures arrive as byte streams.
+//!
+//! Three lanes, chosen by whether a read can block:
+//!
+//! * [`Machine::inline`]: reads that cannot (`/proc/PID/stat`, `/sys` attributes).
+//! * [`Machine::nvml`]: one sweep of a driver per refresh, done on the driver's own thread.
+//! * [`Machine::post`]: reads that may hang (a target's memory map, a header on a network disk, a
+//!   loopback GET); asked now, answered in a later refresh.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod capture;
+pub mod machine;
+pub mod source;
+
+pub use machine::{
+    Answer, Ended, Machine, MachineFacts, Published, Relabelled, Settings, Stamped, Tick, TickPlan,
+};
+pub use source::nvml;
+pub use source::reads::{
+    Endpoint, FileMeta, HttpReply, Inline, Listener, ProcessRef, Question, Reply, Root,
+};

@@ -1,0 +1,166 @@
+//! The central trait and the types of its answers.
+
+use std::sync::Arc;
+
+use model::{Gap, Origin, Selection, Stamp, Text};
+use serde::{Deserialize, Serialize};
+
+use crate::nvml::{NvmlPlan, NvmlSweep};
+use crate::source::reads::{Inline, Question, Reply};
+
+/// A value and the moment it was read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Stamped<T> {
+    /// When the source answered.
+    pub at: Stamp,
+    /// What it said.
+    pub value: T,
+}
+
+/// What a source said, or why it said nothing.
+pub type Answer<T> = Result<Stamped<T>, Gap>;
+
+/// The start of one refresh.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Tick {
+    /// Number of the refresh, from 1.
+    pub number: u64,
+    /// The machine's clock.
+    pub now: Stamp,
+}
+
+/// A replay has no further refresh.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Ended;
+
+/// When a refresh may start, how long it may wait, and what the drivers are asked.
+#[derive(Clone, Debug, Default)]
+pub struct TickPlan {
+    /// Monotonic time before which the refresh does not start.
+    pub not_before_ns: u64,
+    /// Start earlier than `not_before_ns` if all posted questions have been answered.
+    pub early_when_answered: bool,
+    /// How long to wait for the drivers, from the start of the refresh.
+    pub wait_ns: u64,
+    /// What NVML is asked; `None` leaves it alone this time.
+    pub nvml: Option<NvmlPlan>,
+}
+
+/// What a driver's thread has published.
+#[derive(Clone, Debug)]
+pub enum Published<S> {
+    /// Nothing was asked this time.
+    NotAsked,
+    /// A sweep that was finished since the last refresh.
+    New(Stamped<Arc<S>>),
+    /// Asked, and not answered since this moment.
+    Overdue(Stamp),
+    /// No sweep, for this reason.
+    Missing(Gap),
+}
+
+/// What shapes a run and therefore belongs into a capture.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Refresh interval in milliseconds.
+    pub interval_ms: u64,
+    /// Index of the one device shown; `None` for all.
+    pub gpu: Option<u32>,
+    /// Whether loopback servers of GPU processes may be asked.
+    pub probe: bool,
+    /// Whether model files may be read.
+    pub models: bool,
+    /// GPU layers to assume where the command line does not say (`--gpu-layers`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_layers: Option<u32>,
+}
+
+impl Settings {
+    /// The selection that `gpu` stands for.
+    pub fn selection(&self) -> Selection {
+        self.gpu.map_or(Selection::All, Selection::One)
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            interval_ms: 1000,
+            gpu: None,
+            probe: true,
+            models: true,
+            gpu_layers: None,
+        }
+    }
+}
+
+/// Constants of the machine, known without asking anything that can fail.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct MachineFacts {
+    /// `linux`, `windows`, `macos`, … as the Rust target names it.
+    pub os: Text,
+    /// Where the answers come from.
+    pub origin: Origin,
+    /// Clock ticks per second of `/proc/PID/stat`.
+    pub clock_ticks: u64,
+    /// Whether the monitor has full rights; `None` where unknown.
+    pub privileged: Option<bool>,
+    /// The run's settings.
+    pub settings: Settings,
+    /// What the loader tries for NVML, in order; empty where NVML does not apply.
+    pub nvml_names: Vec<Text>,
+}
+
+/// The machine under observation. One owner: the sampling thread.
+pub trait Machine {
+    /// Its constants.
+    fn facts(&self) -> &MachineFacts;
+
+    /// Hands out the plan, waits as the plan says, takes what the drivers have published.
+    fn begin_tick(&mut self, plan: &TickPlan) -> Result<Tick, Ended>;
+
+    /// What NVML's thread has published for this refresh.
+    fn nvml(&mut self) -> Published<NvmlSweep>;
+
+    /// A read that cannot block.
+    fn inline(&mut self, question: &Inline) -> Answer<Reply>;
+
+    /// A read that may take long: `Err(Gap::Pending)` until it is answered. An answer is handed out
+    /// once; asking again later reads again. At most one ask per question and refresh.
+    fn post(&mut self, question: &Question) -> Answer<Reply>;
+}
+
+/// A machine under another origin, for answers that are not what a live machine's are.
+pub struct Relabelled<M> {
+    inner: M,
+    facts: MachineFacts,
+}
+
+impl<M: Machine> Relabelled<M> {
+    /// `inner`, as if its answers came from `origin`.
+    pub fn new(inner: M, origin: Origin) -> Self {
+        let facts = MachineFacts {
+            origin,
+            ..inner.facts().clone()
+        };
+        Self { inner, facts }
+    }
+}
+
+impl<M: Machine> Machine for Relabelled<M> {
+    fn facts(&self) -> &MachineFacts {
+        &self.facts
+    }
+    fn begin_tick(&mut self, plan: &TickPlan) -> Result<Tick, Ended> {
+        self.inner.begin_tick(plan)
+    }
+    fn nvml(&mut self) -> Published<NvmlSweep> {
+        self.inner.nvml()
+    }
+    fn inline(&mut self, question: &Inline) -> Answer<Reply> {
+        self.inner.inline(question)
+    }
+    fn post(&mut self, question: &Question) -> Answer<Reply> {
+        self.inner.post(question)
+    }
+}

@@ -1,0 +1,4 @@
+//! The sources and their raw records, one file each.
+
+pub mod nvml;
+pub mod reads;

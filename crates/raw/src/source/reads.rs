@@ -1,0 +1,318 @@
+//! Reads of files, processes and loopback servers: the closed list of what the program may ask.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use model::Text;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A process by number and start time; an answer about another process under the same number is
+/// never given.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ProcessRef {
+    /// Number in the monitor's own namespace.
+    pub pid: u32,
+    /// Start time in clock ticks since boot.
+    pub start_ticks: u64,
+}
+
+/// A read that cannot block.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Inline {
+    /// `/proc/PID/stat`, verbatim.
+    Stat(u32),
+    /// `/proc/PID/status`: the lines `Name`, `PPid`, `Uid` and `NSpid` only.
+    Status(u32),
+    /// `/proc/PID/cgroup`, verbatim.
+    Cgroup(u32),
+    /// The link `/proc/self/ns/pid`.
+    PidNamespace,
+    /// A file below `/proc` or `/sys` that the kernel answers from memory.
+    Small(Text),
+    /// Names in a directory below `/sys` or `/dev`, sorted.
+    Names(Text),
+}
+
+impl Inline {
+    /// The question's name in a capture.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Stat(pid) => format!("stat {pid}"),
+            Self::Status(pid) => format!("status {pid}"),
+            Self::Cgroup(pid) => format!("cgroup {pid}"),
+            Self::PidNamespace => "pid_namespace".to_owned(),
+            Self::Small(path) => format!("small {path}"),
+            Self::Names(path) => format!("names {path}"),
+        }
+    }
+}
+
+/// Where a path starts.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Root {
+    /// The monitor's own root.
+    Host,
+    /// The root of a process (`/proc/PID/root`), resolved so that it cannot be left.
+    Process(ProcessRef),
+}
+
+/// A read that may take long.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Question {
+    /// `len` bytes of a regular file from `offset`.
+    File {
+        /// Where the path starts.
+        root: Root,
+        /// Absolute path.
+        path: Text,
+        /// First byte.
+        offset: u64,
+        /// At most so many bytes, bounded by [`MAX_FILE_READ`].
+        len: u32,
+    },
+    /// The offset behind `count` length-prefixed strings, so that a vocabulary leaves no bytes in a
+    /// capture.
+    SkipStrings {
+        /// Where the path starts.
+        root: Root,
+        /// Absolute path.
+        path: Text,
+        /// First length.
+        offset: u64,
+        /// Number of strings.
+        count: u64,
+        /// Bytes of each length, 4 or 8.
+        length_bytes: u8,
+        /// Byte order of the lengths.
+        big_endian: bool,
+    },
+    /// Size and identity of a regular file.
+    Stat {
+        /// Where the path starts.
+        root: Root,
+        /// Absolute path.
+        path: Text,
+    },
+    /// `/proc/PID/maps`: the lines that name a file, each file once with its extents.
+    Maps(ProcessRef),
+    /// `/proc/PID/cmdline`, verbatim.
+    CommandLine(ProcessRef),
+    /// The allow-listed entries of `/proc/PID/environ`.
+    Environment(ProcessRef),
+    /// The links `/proc/PID/exe` and `/proc/PID/cwd`.
+    Links(ProcessRef),
+    /// Regular files that the process has open, as `(fd, link text)`.
+    OpenFiles(ProcessRef),
+    /// Listening TCP sockets of the process.
+    Listeners(ProcessRef),
+    /// The name of a user id.
+    UserName(u32),
+    /// A GET to a port that the process listens on, on loopback.
+    Http {
+        /// Owner of the port.
+        who: ProcessRef,
+        /// The port.
+        port: u16,
+        /// What to get.
+        endpoint: Endpoint,
+    },
+}
+
+/// Longest read of a file in one question. A header's tensor table is read in such steps.
+pub const MAX_FILE_READ: u32 = 1 << 20;
+
+/// What may be asked of a model server. Every entry is a GET that changes nothing on it.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Endpoint {
+    /// `/props` of llama-server. Does not wake a sleeping server and resets no counter. The fields
+    /// kept are listed in [`Endpoint::kept_fields`]; the rest (chat template) is dropped.
+    LlamaProps,
+}
+
+impl Endpoint {
+    /// The path.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::LlamaProps => "/props",
+        }
+    }
+
+    /// Fields of the reply that are kept, as dotted paths. Nothing else leaves the reader.
+    pub const fn kept_fields(self) -> &'static [&'static str] {
+        match self {
+            Self::LlamaProps => &[
+                "default_generation_settings.n_ctx",
+                "total_slots",
+                "model_path",
+                "model_alias",
+                "build_info",
+                "is_sleeping",
+                "role",
+            ],
+        }
+    }
+}
+
+impl Question {
+    /// The question's name in a capture.
+    pub fn key(&self) -> String {
+        let root = |root: &Root| match root {
+            Root::Host => "host".to_owned(),
+            Root::Process(who) => who.key(),
+        };
+        match self {
+            Self::File {
+                root: r,
+                path,
+                offset,
+                len,
+            } => {
+                format!("file {} {offset}+{len} {path}", root(r))
+            }
+            Self::SkipStrings {
+                root: r,
+                path,
+                offset,
+                count,
+                length_bytes,
+                big_endian,
+            } => {
+                let order = if *big_endian { "be" } else { "le" };
+                format!(
+                    "skip {} {offset}+{count}x{length_bytes}{order} {path}",
+                    root(r)
+                )
+            }
+            Self::Stat { root: r, path } => format!("meta {} {path}", root(r)),
+            Self::Maps(who) => format!("maps {}", who.key()),
+            Self::CommandLine(who) => format!("cmdline {}", who.key()),
+            Self::Environment(who) => format!("environ {}", who.key()),
+            Self::Links(who) => format!("links {}", who.key()),
+            Self::OpenFiles(who) => format!("open {}", who.key()),
+            Self::Listeners(who) => format!("listeners {}", who.key()),
+            Self::UserName(uid) => format!("user {uid}"),
+            Self::Http {
+                who,
+                port,
+                endpoint,
+            } => {
+                format!("get {} :{port}{}", who.key(), endpoint.path())
+            }
+        }
+    }
+
+    /// The process the question is about, if any.
+    pub fn who(&self) -> Option<ProcessRef> {
+        match self {
+            Self::File { root, .. } | Self::SkipStrings { root, .. } | Self::Stat { root, .. } => {
+                match root {
+                    Root::Host => None,
+                    Root::Process(who) => Some(*who),
+                }
+            }
+            Self::Maps(who)
+            | Self::CommandLine(who)
+            | Self::Environment(who)
+            | Self::Links(who)
+            | Self::OpenFiles(who)
+            | Self::Listeners(who)
+            | Self::Http { who, .. } => Some(*who),
+            Self::UserName(_) => None,
+        }
+    }
+}
+
+impl ProcessRef {
+    fn key(self) -> String {
+        format!("{}@{}", self.pid, self.start_ticks)
+    }
+}
+
+/// An answer to an inline or a posted question.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// Text or other bytes, verbatim unless the question says otherwise.
+    #[serde(serialize_with = "write_bytes", deserialize_with = "read_bytes")]
+    Bytes(Arc<[u8]>),
+    /// Names in a directory.
+    Names(Vec<Text>),
+    /// An offset.
+    End(u64),
+    /// A file's size and identity.
+    Meta(FileMeta),
+    /// Link texts by descriptor number or name.
+    Links(Vec<(Text, Text)>),
+    /// Listening sockets.
+    Listeners(Vec<Listener>),
+    /// A reply of a loopback server.
+    Http(HttpReply),
+}
+
+impl Reply {
+    /// Text as a reply.
+    pub fn text(text: &str) -> Self {
+        Self::Bytes(text.as_bytes().into())
+    }
+}
+
+/// Size and identity of a regular file. A change of any field means another content.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize, Deserialize)]
+pub struct FileMeta {
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Modification time, nanoseconds since 1970.
+    pub mtime_ns: i64,
+}
+
+/// A listening TCP socket.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Listener {
+    /// Port.
+    pub port: u16,
+    /// Whether a connection to loopback in the monitor's own network namespace reaches it.
+    pub loopback: bool,
+    /// IPv6 (loopback is `::1`) instead of IPv4.
+    pub v6: bool,
+}
+
+/// Status and kept fields of a reply.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct HttpReply {
+    /// HTTP status.
+    pub status: u16,
+    /// The kept fields as a flat JSON object by dotted path; empty where the body was not JSON.
+    pub fields: std::collections::BTreeMap<String, serde_json::Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum BytesForm {
+    Text(String),
+    Base64 { base64: String },
+}
+
+fn write_bytes<S: Serializer>(bytes: &Arc<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => serializer.serialize_str(text),
+        Err(_) => BytesForm::Base64 {
+            base64: STANDARD.encode(bytes),
+        }
+        .serialize(serializer),
+    }
+}
+
+fn read_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[u8]>, D::Error> {
+    match BytesForm::deserialize(deserializer)? {
+        BytesForm::Text(text) => Ok(text.into_bytes().into()),
+        BytesForm::Base64 { base64 } => STANDARD
+            .decode(base64)
+            .map(Into::into)
+            .map_err(serde::de::Error::custom),
+    }
+}
