@@ -46,7 +46,7 @@ pub use per_layer::PerLayer;
 pub use quantization::{FileType, Quantization};
 pub use range::Range;
 pub use read_at::{ReadAt, read_header};
-pub use reader::{HeaderReader, Step};
+pub use reader::{HeaderReader, Step, TextSpan};
 pub use shard::{ShardName, Split};
 pub use strings::skip_strings;
 pub use tensor::{Tensor, TensorType};

@@ -51,6 +51,7 @@ impl HeaderReader {
         };
         let size = head.saturating_add(length);
         self.reach(size)?;
+        self.texts.add(&key, self.at.saturating_add(head), length);
         let wanted = keeps_string(&key, length);
         if !wanted || !self.has_room(length) {
             self.keep(key, Value::SkippedText { bytes: length }, size);
@@ -89,8 +90,8 @@ impl HeaderReader {
             (_, None) => {
                 let least = count.saturating_mul(u64::from(encoding.length_bytes));
                 self.reach(head.saturating_add(least))?;
-                self.keep(key, skipped, head);
-                self.state = State::Strings { left: count };
+                self.keep(key.clone(), skipped, head);
+                self.state = State::Strings { key, left: count };
                 Ok(())
             }
             (_, Some(element_size)) => {
@@ -115,7 +116,7 @@ impl HeaderReader {
     }
 
     /// Steps over the strings that lie in the window anyway, and asks for the end of the others.
-    pub(super) fn strings(&mut self, left: u64) -> Result<(), Pause> {
+    pub(super) fn strings(&mut self, key: Box<str>, left: u64) -> Result<(), Pause> {
         let head = u64::from(self.encoding.length_bytes);
         let encoding = self.encoding;
         if left == 0 {
@@ -128,8 +129,10 @@ impl HeaderReader {
         };
         let size = head.saturating_add(length);
         self.reach(size)?;
+        self.texts.add(&key, self.at.saturating_add(head), length);
         self.at = self.at.saturating_add(size);
         self.state = State::Strings {
+            key,
             left: left.saturating_sub(1),
         };
         Ok(())

@@ -4,6 +4,8 @@
 mod entry;
 mod preamble;
 mod table;
+mod texts;
 mod walk;
 
+pub use texts::TextSpan;
 pub use walk::{HeaderReader, Step};

@@ -15,6 +15,8 @@ use crate::limits::{
 use crate::metadata::{Metadata, ValueType};
 use crate::tensor::Tensor;
 
+use super::texts::{TextSpan, Texts};
+
 /// What a [`HeaderReader`] needs next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
@@ -84,6 +86,7 @@ pub struct HeaderReader {
     pub(super) metadata: Metadata,
     pub(super) tensors: Vec<Tensor>,
     pub(super) flaws: Flaws,
+    pub(super) texts: Texts,
 }
 
 #[derive(Debug, Clone)]
@@ -93,7 +96,7 @@ pub(super) enum State {
     Key,
     ValueType { key: Box<str> },
     Value { key: Box<str>, kind: ValueType },
-    Strings { left: u64 },
+    Strings { key: Box<str>, left: u64 },
     Tensor,
     Finished,
 }
@@ -137,6 +140,7 @@ impl HeaderReader {
             metadata: Metadata::default(),
             tensors: Vec::new(),
             flaws: Flaws::default(),
+            texts: Texts::default(),
         };
         reader.walk();
         reader
@@ -193,8 +197,22 @@ impl HeaderReader {
             return;
         }
         self.at = end;
-        self.state = State::Strings { left: 0 };
+        self.state = State::Strings {
+            key: Box::default(),
+            left: 0,
+        };
         self.walk();
+    }
+
+    /// Where the walk has come to, in bytes from the start of the file.
+    pub const fn position(&self) -> u64 {
+        self.at
+    }
+
+    /// Where text stands in the bytes brought so far, for whoever has to hide it: values and array elements that are
+    /// strings, kept or not. Forgets them.
+    pub fn take_texts(&mut self) -> Vec<TextSpan> {
+        self.texts.take()
     }
 
     /// The header, once [`step`](Self::step) says [`Step::Done`].
@@ -279,7 +297,7 @@ impl HeaderReader {
                 ValueType::Array => self.array(key),
                 _ => self.scalar(key, kind),
             },
-            State::Strings { left } => self.strings(left),
+            State::Strings { key, left } => self.strings(key, left),
             State::Tensor => self.tensor(),
             State::Finished => Err(Pause::Finished),
         }

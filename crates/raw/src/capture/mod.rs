@@ -7,6 +7,7 @@
 
 mod arguments;
 pub mod format;
+mod headers;
 pub mod limits;
 pub mod load;
 pub mod pseudonyms;

@@ -133,6 +133,11 @@ impl Pseudonyms {
             .collect()
     }
 
+    /// Letters derived from a text, to overwrite it with.
+    pub fn letters(&self, text: &str) -> String {
+        format!("f{}", self.digest(text))
+    }
+
     /// A path, absolute or relative, or a bare file name.
     pub fn path(&mut self, path: &str) -> String {
         let (path, deleted) = match path.strip_suffix(" (deleted)") {
@@ -158,11 +163,28 @@ impl Pseudonyms {
     }
 
     fn file_name(&mut self, name: &str, system: bool) -> String {
-        let library =
-            name.contains(".so") || extension(name).is_some_and(|e| e == "dll" || e == "dylib");
-        let plain = self.level != Redaction::Strict || library || KEPT_COMPONENTS.contains(&name);
-        let looks_like_model = extension(name).is_some_and(is_model_extension);
-        if plain || (system && !looks_like_model) {
+        let library = extension(name).is_some_and(|e| e == "dll" || e == "dylib");
+        if library || name.contains(".so") || KEPT_COMPONENTS.contains(&name) {
+            return name.to_owned();
+        }
+        if let Some(hash) = content_hash(name) {
+            if self.level != Redaction::Strict {
+                return name.to_owned();
+            }
+            let prefix = name.strip_suffix(hash).unwrap_or("");
+            let stand_in = format!("{prefix}{}", self.hexadecimal(hash));
+            self.originals.insert(stand_in.clone(), name.to_owned());
+            return stand_in;
+        }
+        let Some(extension) = extension(name) else {
+            // Without an extension it may as well be a folder, such as somebody's home.
+            return if system {
+                name.to_owned()
+            } else {
+                self.stand_in("d", name, "")
+            };
+        };
+        if self.level != Redaction::Strict || (system && !is_model_extension(extension)) {
             return name.to_owned();
         }
         let (stem, suffix) = split_suffix(name);
@@ -191,8 +213,17 @@ impl Pseudonyms {
     }
 }
 
+/// What follows the last dot; not the name of a hidden file or a sentence.
 fn extension(name: &str) -> Option<&str> {
-    name.rsplit_once('.').map(|(_, extension)| extension)
+    let (stem, extension) = name.rsplit_once('.')?;
+    let short = (1..=11).contains(&extension.len()) && !extension.contains(char::is_whitespace);
+    (short && !stem.is_empty()).then_some(extension)
+}
+
+/// The hexadecimal digits of a name that is the hash of its content, as stores name their blobs.
+fn content_hash(name: &str) -> Option<&str> {
+    let digits = name.strip_prefix("sha256-").unwrap_or(name);
+    (digits.len() >= 40 && digits.bytes().all(|b| b.is_ascii_hexdigit())).then_some(digits)
 }
 
 fn is_model_extension(extension: &str) -> bool {
@@ -294,6 +325,19 @@ mod tests {
             names.restore(&format!("{folder}{file}")),
             "/srv/alice/tuned.gguf"
         );
+    }
+
+    #[test]
+    fn a_folder_at_the_end_is_hidden_and_blobs_stay_blobs() {
+        let mut names = Pseudonyms::new(Redaction::Paths);
+        assert!(!names.path("/home/alice").contains("alice"));
+        assert!(!names.path("/home/alice/.secret-project").contains("secret"));
+        let hash = format!("sha256-{}", "0123456789abcdef".repeat(4));
+        assert_eq!(names.path(&hash), hash);
+        let mut names = Pseudonyms::new(Redaction::Strict);
+        let hidden = names.path(&hash);
+        assert!(hidden.starts_with("sha256-") && hidden != hash && hidden.len() == hash.len());
+        assert_eq!(names.restore(&hidden), hash);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use model::Text;
 
 use super::arguments;
 use super::format::Redaction;
+use super::headers::Headers;
 use super::pseudonyms::Pseudonyms;
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
 use crate::source::nvml::{DeviceCall, NvmlSweep, Output};
@@ -17,6 +18,7 @@ use crate::source::reads::{HttpReply, Inline, Question, Reply};
 pub struct RedactingMachine<M> {
     inner: M,
     names: Pseudonyms,
+    headers: Headers,
 }
 
 impl<M: Machine> RedactingMachine<M> {
@@ -25,6 +27,7 @@ impl<M: Machine> RedactingMachine<M> {
         Self {
             inner,
             names: Pseudonyms::new(level),
+            headers: Headers::default(),
         }
     }
 
@@ -72,11 +75,28 @@ impl<M: Machine> Machine for RedactingMachine<M> {
         if self.passes() {
             return self.inner.post(question);
         }
-        let answer = self.inner.post(&restored(question, &self.names))?;
-        Ok(Stamped {
-            at: answer.at,
-            value: posted_reply(question, answer.value, &mut self.names),
-        })
+        let Stamped { at, value } = self.inner.post(&restored(question, &self.names))?;
+        let value = match (question, value) {
+            (
+                Question::File {
+                    root, path, offset, ..
+                },
+                Reply::Bytes(bytes),
+            ) if self.names.level() == Redaction::Strict => {
+                let (headers, names) = (&mut self.headers, &self.names);
+                Reply::Bytes(headers.window(*root, path, *offset, &bytes, names)?)
+            }
+            (Question::SkipStrings { root, path, .. }, Reply::End(end)) => {
+                self.headers.skipped(*root, path, end);
+                Reply::End(end)
+            }
+            (Question::Stat { root, path }, Reply::Meta(meta)) => {
+                self.headers.size(*root, path, meta.size);
+                Reply::Meta(meta)
+            }
+            (question, value) => posted_reply(question, value, &mut self.names),
+        };
+        Ok(Stamped { at, value })
     }
 }
 
