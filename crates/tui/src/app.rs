@@ -1,0 +1,278 @@
+//! Message to state. The only place where the state changes.
+
+use std::sync::Arc;
+
+use crossterm::event::{Event, MouseButton, MouseEvent, MouseEventKind};
+use model::Snapshot;
+use ratatui::layout::Size;
+
+use crate::columns::Column;
+use crate::keys::{self, Action};
+use crate::overlay;
+use crate::panels::processes;
+use crate::session::{Exit, Message, Session};
+use crate::state::{Overlay, Sort, State};
+use crate::view::View;
+
+/// Rows that one turn of the wheel moves.
+const WHEEL: usize = 3;
+
+/// What follows from a message.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Flow {
+    /// Nothing changed.
+    Idle,
+    /// Something changed.
+    Draw,
+    /// Everything is to be drawn anew.
+    Redraw,
+    /// The end.
+    Leave(Exit),
+}
+
+/// State and snapshot together.
+pub(crate) struct App {
+    /// What the user chose.
+    pub(crate) state: State,
+    /// The last snapshot.
+    pub(crate) snapshot: Option<Arc<Snapshot>>,
+}
+
+impl App {
+    /// What panels look at.
+    pub(crate) fn view(&self) -> View<'_> {
+        View {
+            state: &self.state,
+            snapshot: self.snapshot.as_deref(),
+        }
+    }
+
+    /// Takes a message in.
+    pub(crate) fn update(&mut self, message: Message) -> Flow {
+        match message {
+            Message::Snapshot(snapshot) => {
+                self.state.remember(&snapshot);
+                self.snapshot = Some(snapshot);
+                self.list();
+                Flow::Draw
+            }
+            Message::Ended(why) => {
+                self.state.ended = Some(why);
+                self.state.late = None;
+                Flow::Draw
+            }
+            Message::Quit => Flow::Leave(Exit::Quit),
+            Message::Input(Event::Key(event)) => {
+                keys::action(event).map_or(Flow::Idle, |action| self.act(action))
+            }
+            Message::Input(Event::Resize(width, height)) => {
+                self.state.size = Size::new(width, height);
+                self.select(self.state.cursor);
+                self.settle_overlay();
+                Flow::Draw
+            }
+            Message::Input(Event::Mouse(event)) => self.point(event),
+            Message::Input(Event::FocusGained | Event::FocusLost | Event::Paste(_)) => Flow::Idle,
+        }
+    }
+
+    fn act(&mut self, action: Action) -> Flow {
+        match action {
+            Action::Quit => return Flow::Leave(Exit::Quit),
+            Action::Redraw => return Flow::Redraw,
+            Action::Close => {
+                if self.state.overlay.take().is_none() {
+                    return Flow::Idle;
+                }
+            }
+            Action::Help => self.toggle(Overlay::Help),
+            Action::Notices => self.toggle(Overlay::Notices),
+            Action::SortMenu => {
+                self.toggle(Overlay::Sort);
+                let sorted = self.state.sort.column;
+                let line = overlay::sortable(self.view()).position(|it| it == sorted);
+                self.state.overlay_line = line.unwrap_or(0);
+            }
+            Action::Open => return self.open(),
+            Action::ToggleInspector => {
+                self.state.inspector = !self.state.inspector;
+                self.select(self.state.cursor);
+            }
+            Action::Reverse => {
+                self.state.sort.descending = !self.state.sort.descending;
+                self.list();
+            }
+            Action::SortLeft => self.sort_beside(false),
+            Action::SortRight => self.sort_beside(true),
+            Action::NextDevice => return self.turn_device(true),
+            Action::PreviousDevice => return self.turn_device(false),
+            Action::Device(index) => return self.show_device(index),
+            Action::AllDevices => {
+                self.state.all_devices = !self.state.all_devices;
+                self.list();
+            }
+            Action::Up
+            | Action::Down
+            | Action::PageUp
+            | Action::PageDown
+            | Action::First
+            | Action::Last => self.walk(action),
+        }
+        Flow::Draw
+    }
+
+    fn walk(&mut self, action: Action) {
+        let over = self.state.overlay.is_some();
+        let page = if over {
+            overlay::page(self.view())
+        } else {
+            processes::page(self.view())
+        };
+        let from = if over {
+            self.state.overlay_line
+        } else {
+            self.state.cursor
+        };
+        let to = match action {
+            Action::Up => from.saturating_sub(1),
+            Action::Down => from.saturating_add(1),
+            Action::PageUp => from.saturating_sub(page.max(1)),
+            Action::PageDown => from.saturating_add(page.max(1)),
+            Action::Last => usize::MAX,
+            _ => 0,
+        };
+        if over {
+            self.state.overlay_line = to;
+            self.settle_overlay();
+        } else {
+            self.select(to);
+        }
+    }
+
+    fn open(&mut self) -> Flow {
+        match self.state.overlay {
+            Some(Overlay::Sort) => {
+                let line = self.state.overlay_line;
+                let chosen = overlay::sortable(self.view()).nth(line);
+                if let Some(column) = chosen {
+                    self.sort_by(column);
+                }
+                self.state.overlay = None;
+            }
+            Some(_) => self.state.overlay = None,
+            None if self.view().has_no_device() => {
+                return if self.state.session == Session::Live {
+                    Flow::Leave(Exit::OpenDemo)
+                } else {
+                    Flow::Idle
+                };
+            }
+            None if self.state.rows.is_empty() => return Flow::Idle,
+            None => self.toggle(Overlay::Inspector),
+        }
+        Flow::Draw
+    }
+
+    fn toggle(&mut self, overlay: Overlay) {
+        let open = self.state.overlay == Some(overlay);
+        self.state.overlay = (!open).then_some(overlay);
+        self.state.overlay_line = 0;
+    }
+
+    fn settle_overlay(&mut self) {
+        let last = overlay::last_line(self.view());
+        self.state.overlay_line = self.state.overlay_line.min(last);
+    }
+
+    fn sort_by(&mut self, column: Column) {
+        let descending = if self.state.sort.column == column {
+            !self.state.sort.descending
+        } else {
+            column.prefers_descending()
+        };
+        self.state.sort = Sort { column, descending };
+        self.list();
+    }
+
+    fn sort_beside(&mut self, right: bool) {
+        let shown = processes::shown_columns(self.view());
+        let at = shown.iter().position(|it| *it == self.state.sort.column);
+        let next = match (at, right) {
+            (Some(at), true) => (at + 1).min(shown.len().saturating_sub(1)),
+            (Some(at), false) => at.saturating_sub(1),
+            (None, _) => 0,
+        };
+        if let Some(column) = shown.get(next)
+            && *column != self.state.sort.column
+        {
+            self.sort_by(*column);
+        }
+    }
+
+    fn turn_device(&mut self, forward: bool) -> Flow {
+        let Some(snapshot) = &self.snapshot else {
+            return Flow::Idle;
+        };
+        let shown = self.view().device().map(|device| device.index);
+        let devices = &snapshot.devices;
+        let at = devices.iter().position(|it| Some(it.index) == shown);
+        let count = devices.len();
+        let next = match at {
+            Some(at) if forward => (at + 1) % count.max(1),
+            Some(at) => (at + count.saturating_sub(1)) % count.max(1),
+            None => 0,
+        };
+        let index = devices.get(next).map(|device| device.index);
+        index.map_or(Flow::Idle, |index| self.show_device(index))
+    }
+
+    fn show_device(&mut self, index: u32) -> Flow {
+        let exists = self
+            .snapshot
+            .iter()
+            .flat_map(|snapshot| &snapshot.devices)
+            .any(|device| device.index == index);
+        if !exists {
+            return Flow::Idle;
+        }
+        self.state.device = Some(index);
+        self.list();
+        Flow::Draw
+    }
+
+    fn point(&mut self, event: MouseEvent) -> Flow {
+        let back = match event.kind {
+            MouseEventKind::ScrollUp => true,
+            MouseEventKind::ScrollDown => false,
+            MouseEventKind::Down(MouseButton::Left) if self.state.overlay.is_none() => {
+                return self.click(event.column, event.row);
+            }
+            _ => return Flow::Idle,
+        };
+        for _ in 0..WHEEL {
+            self.walk(if back { Action::Up } else { Action::Down });
+        }
+        Flow::Draw
+    }
+
+    fn click(&mut self, x: u16, y: u16) -> Flow {
+        match processes::hit(self.view(), x, y) {
+            Some(processes::Hit::Heading(column)) => self.sort_by(column),
+            Some(processes::Hit::Row(row)) if row == self.state.cursor => {
+                self.toggle(Overlay::Inspector);
+            }
+            Some(processes::Hit::Row(row)) => self.select(row),
+            None => return Flow::Idle,
+        }
+        Flow::Draw
+    }
+
+    fn select(&mut self, cursor: usize) {
+        self.state.select(cursor, self.snapshot.as_deref());
+    }
+
+    fn list(&mut self) {
+        self.state.list(self.snapshot.as_deref());
+        self.settle_overlay();
+    }
+}

@@ -1,0 +1,346 @@
+//! All that is known of one process, as paragraphs: the text of the inspector.
+
+use model::{
+    Charge, Estimated, EvidenceLabel, InferenceBasis, Measured, Model, Percent, Process, Reading,
+    ServerState, Snapshot,
+};
+use ratatui::text::Line;
+
+use crate::columns::{self, Row};
+use crate::contents;
+use crate::figure::{self, Figure};
+use crate::gaps;
+use crate::panels::OLD_MS;
+use crate::prose::{self, Paragraph, glued};
+use crate::theme::Look;
+use crate::view::View;
+
+/// Cells that labels take.
+pub(crate) const INDENT: usize = 8;
+
+/// Number and name.
+pub(crate) fn title(row: Row<'_>, look: Look) -> String {
+    format!(
+        "{} {}",
+        row.process.key,
+        columns::name(row.process, look).text
+    )
+}
+
+/// The dossier of `row`, wrapped to `cells`.
+pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'static>> {
+    let Some(snapshot) = view.snapshot else {
+        return Vec::new();
+    };
+    let look = view.look();
+    let process = row.process;
+    let mut out: Vec<Paragraph> = Vec::with_capacity(24);
+    for model in &process.models {
+        out.push(model_line(model, process.models.len() > 1, look));
+    }
+    if let Some(charge) = row.charge {
+        out.push(memory_line(snapshot, process, charge, look));
+    }
+    contents::paragraphs(process, cells, look, &mut out);
+    if let Some(server) = server_line(snapshot, process, look) {
+        out.push(server);
+    }
+    out.push(identity_line(snapshot, process, look));
+    out.push(command_line(process, look));
+    out.push(kind_line(process, look));
+    for model in &process.models {
+        out.push(evidence_line(snapshot, model, look));
+    }
+    contents::notes(process, look, &mut out);
+    for charge in &process.charges {
+        out.push(charge_line(process, charge, look));
+    }
+    gaps::of_row(row, look, &mut out);
+    prose::wrap(&out, cells)
+}
+
+/// An empty paragraph with a label.
+pub(crate) fn labelled(label: &str, look: Look) -> Paragraph {
+    Paragraph::new(label, look.label(), INDENT)
+}
+
+/// Puts `figure` after its name, as one word.
+pub(crate) fn put(it: &mut Paragraph, name: &str, figure: &Figure, look: Look) {
+    if !name.is_empty() {
+        it.put(glued(&format!("{name} ")), look.plain());
+    }
+    it.put(glued(&figure.text), look.class(figure.class));
+}
+
+/// A separator between facts.
+pub(crate) fn dot(it: &mut Paragraph, look: Look) {
+    if !it.is_empty() {
+        it.put(" · ", look.rule());
+    }
+}
+
+fn fact(it: &mut Paragraph, name: &str, figure: &Figure, look: Look) {
+    dot(it, look);
+    put(it, name, figure, look);
+}
+
+fn model_line(model: &Model, several: bool, look: Look) -> Paragraph {
+    let mut it = labelled("Model", look);
+    if several {
+        it.put(format!("{} ", figure::clean(&model.id)), look.dim());
+    }
+    it.put(figure::clean(&model.name).into_owned(), look.bold());
+    let text = |reading| {
+        figure::measured(reading, look, |text: &model::Text| {
+            figure::clean(text).into_owned()
+        })
+    };
+    fact(&mut it, "", &text(&model.architecture), look);
+    fact(&mut it, "", &text(&model.quantization), look);
+    let count = |reading, what: &'static str| {
+        let mut figure = figure::measured(reading, look, |n: &u64| output::format::count(*n));
+        if reading.value().is_some() {
+            figure.text = format!("{} {what}", figure.text).into();
+        } else {
+            figure.text = format!("{what} {}", figure.text).into();
+        }
+        figure
+    };
+    fact(&mut it, "", &count(&model.parameters, "weights"), look);
+    let plain = |reading| figure::measured(reading, look, |n: &u64| n.to_string());
+    fact(&mut it, "layers", &plain(&model.layers), look);
+    let used = figure::reported_count(&model.context_used, look);
+    fact(&mut it, "ctx", &used, look);
+    fact(&mut it, "trained", &plain(&model.context_trained), look);
+    let size = figure::measured(&model.size_on_disk, look, |size| figure::size(*size));
+    fact(&mut it, model.format, &size, look);
+    fact(&mut it, "", &Figure::measured(model.kind.label()), look);
+    dot(&mut it, look);
+    match model.label {
+        EvidenceLabel::Confirmed => it.put(glued("CONFIRMED ✓"), look.good()),
+        EvidenceLabel::Likely => it.put("likely", look.warning()),
+    }
+    let by: Vec<&str> = model.evidence.iter().map(|one| one.kind.id()).collect();
+    if !by.is_empty() {
+        it.put(format!(" by {}", by.join("+")), look.plain());
+    }
+    it
+}
+
+fn memory_line(snapshot: &Snapshot, process: &Process, charge: &Charge, look: Look) -> Paragraph {
+    let mut it = labelled("VRAM", look);
+    let vram = figure::charged(&charge.memory.vram, process.pid_mark, look);
+    put(&mut it, "", &vram, look);
+    match &charge.memory.vram {
+        Reading::Known(known) => {
+            let how = match known.basis() {
+                None => "measured",
+                Some(InferenceBasis::Start) => "matched: seen starting together",
+                Some(InferenceBasis::Count) => "matched: every entry and process is accounted for",
+                Some(InferenceBasis::Order) => "a guess: matched by start order",
+            };
+            it.put(format!(" {how}"), look.dim());
+            let age = snapshot.at.ms_since(known.at());
+            if age > OLD_MS {
+                it.put(
+                    format!(", {} old", output::format::age(age)),
+                    look.warning(),
+                );
+            }
+        }
+        Reading::Missing(missing) => {
+            it.put(format!(" {}", missing.gap.sentence()), look.dim());
+        }
+    }
+    let spill = figure::charged(&charge.memory.spill, None, look);
+    fact(&mut it, "SPILL", &spill, look);
+    fact(&mut it, "GPU%", &load(&charge.engines.busiest, look), look);
+    it
+}
+
+fn load(reading: &Reading<Measured<Percent>>, look: Look) -> Figure {
+    figure::measured(reading, look, |share| figure::percent(*share))
+}
+
+fn server_line(snapshot: &Snapshot, process: &Process, look: Look) -> Option<Paragraph> {
+    let server = process.server.as_ref()?;
+    let mut it = labelled("Server", look);
+    it.put(format!("{} :{}", server.kind, server.port), look.plain());
+    let (state, style) = match server.state {
+        ServerState::Ready => ("ready", look.good()),
+        ServerState::Loading => ("loading its model", look.warning()),
+        ServerState::Sleeping => ("asleep", look.dim()),
+        ServerState::KeyRequired => ("wants a key, not asked further", look.warning()),
+        ServerState::Unreachable => ("could not be asked", look.warning()),
+    };
+    it.put(" ", look.plain());
+    it.put(state, style);
+    let context = figure::reported_count(&server.context, look);
+    fact(&mut it, "ctx", &context, look);
+    let slots = figure::reported_count(&server.slots, look);
+    fact(&mut it, "slots", &slots, look);
+    let age = output::format::age(snapshot.at.ms_since(server.at));
+    dot(&mut it, look);
+    it.put(glued(&format!("answered {age} ago")), look.dim());
+    Some(it)
+}
+
+fn identity_line(snapshot: &Snapshot, process: &Process, look: Look) -> Paragraph {
+    let mut it = labelled("Process", look);
+    it.put(glued(&format!("pid {}", process.key)), look.plain());
+    if let Some(foreign) = process.foreign_pid {
+        let mark = process.pid_mark.map(figure::mark);
+        let mark = mark.map_or(String::new(), |mark| format!(" {mark}"));
+        let text = format!("driver's number {foreign}{mark}");
+        dot(&mut it, look);
+        it.put(glued(&text), look.plain());
+    }
+    let text = |reading| {
+        figure::measured(reading, look, |text: &model::Text| {
+            figure::clean(text).into_owned()
+        })
+    };
+    fact(&mut it, "user", &text(&process.user), look);
+    let parent = figure::measured(&process.parent, look, ToString::to_string);
+    fact(&mut it, "parent", &parent, look);
+    let started = figure::measured(&process.started, look, |wall_us| {
+        let ms = snapshot.at.wall_us.saturating_sub(*wall_us) / 1000;
+        let age = output::format::age(u64::try_from(ms).unwrap_or(0));
+        format!("{} UTC, {age} ago", figure::clock(*wall_us))
+    });
+    fact(&mut it, "started", &started, look);
+    let ports = figure::measured(&process.ports, look, |ports| {
+        let ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
+        if ports.is_empty() {
+            "none".to_owned()
+        } else {
+            ports.join(" ")
+        }
+    });
+    fact(&mut it, "ports", &ports, look);
+    let container = figure::measured(&process.container, look, |container| {
+        container.as_ref().map_or_else(
+            || "none".to_owned(),
+            |container| format!("{} {}", container.runtime, figure::clean(&container.id)),
+        )
+    });
+    fact(&mut it, "container", &container, look);
+    it
+}
+
+fn command_line(process: &Process, look: Look) -> Paragraph {
+    let mut it = labelled("Command", look);
+    match &process.command_line {
+        Reading::Known(known) => {
+            let words: Vec<String> = known.value.iter().map(|word| shell_word(word)).collect();
+            let text = if words.is_empty() {
+                "(empty)".to_owned()
+            } else {
+                words.join(" ")
+            };
+            it.put(text, look.plain());
+        }
+        Reading::Missing(missing) => {
+            let figure = Figure::gap(missing.gap, look);
+            put(&mut it, "", &figure, look);
+        }
+    }
+    let exe = figure::measured(&process.exe, look, |exe| figure::clean(exe).into_owned());
+    fact(&mut it, "exe", &exe, look);
+    it
+}
+
+/// An argument with blanks is quoted, so that one argument is told from two.
+fn shell_word(word: &str) -> String {
+    let word = figure::clean(word);
+    if word.is_empty() || word.contains(char::is_whitespace) {
+        format!("'{word}'")
+    } else {
+        word.into_owned()
+    }
+}
+
+fn kind_line(process: &Process, look: Look) -> Paragraph {
+    let mut it = labelled("Kind", look);
+    it.put(process.category.label(), look.category(process.category));
+    if process.category_reason != "none" {
+        let rule = process.category_reason.replace('_', " ");
+        it.put(format!(" by {rule}"), look.plain());
+    }
+    let runtimes = figure::measured(&process.runtimes, look, |runtimes| {
+        let shown: Vec<String> = runtimes
+            .iter()
+            .map(|runtime| format!("{} ({})", runtime.name, figure::clean(&runtime.library)))
+            .collect();
+        if shown.is_empty() {
+            "none mapped".to_owned()
+        } else {
+            shown.join(", ")
+        }
+    });
+    dot(&mut it, look);
+    it.put("runtimes ", look.plain());
+    // Long lists may break between their entries.
+    it.put(runtimes.text.into_owned(), look.class(runtimes.class));
+    it
+}
+
+fn evidence_line(snapshot: &Snapshot, model: &Model, look: Look) -> Paragraph {
+    let mut it = labelled("Proof", look);
+    if model.evidence.is_empty() {
+        it.put("none", look.dim());
+    }
+    for one in &model.evidence {
+        dot(&mut it, look);
+        let age = output::format::age(snapshot.at.ms_since(one.at));
+        let detail = figure::clean(&one.detail);
+        it.put(glued(&format!("{} ", one.kind.id())), look.bold());
+        it.put(glued(&format!("{detail} ({age} ago)")), look.plain());
+    }
+    dot(&mut it, look);
+    it.put(format!("path {}", figure::clean(&model.path)), look.plain());
+    it
+}
+
+fn charge_line(process: &Process, charge: &Charge, look: Look) -> Paragraph {
+    let mut it = labelled(&format!("GPU {}", charge.device_index), look);
+    if let Some((gpu, compute)) = charge.instance {
+        it.put(glued(&format!("MIG {gpu}/{compute} ")), look.plain());
+    }
+    it.put(
+        glued(&format!("list {}", charge.lists.label())),
+        look.plain(),
+    );
+    let memory = &charge.memory;
+    let vram = figure::charged(&memory.vram, process.pid_mark, look);
+    fact(&mut it, "VRAM", &vram, look);
+    fact(
+        &mut it,
+        "SPILL",
+        &figure::charged(&memory.spill, None, look),
+        look,
+    );
+    let commit = figure::measured(&memory.commit, look, |size| figure::size(*size));
+    fact(&mut it, "commit", &commit, look);
+    let paged: &Reading<Estimated<_>> = &memory.paged;
+    fact(&mut it, "paged", &figure::estimated(paged, look), look);
+    for (name, reading) in engines(charge) {
+        fact(&mut it, name, &load(reading, look), look);
+    }
+    it
+}
+
+/// The engines of a charge with their names.
+pub(crate) fn engines(charge: &Charge) -> [(&'static str, &Reading<Measured<Percent>>); 8] {
+    let engines = &charge.engines;
+    [
+        ("GPU%", &engines.busiest),
+        ("3D", &engines.graphics),
+        ("compute", &engines.compute),
+        ("mem", &engines.memory),
+        ("copy", &engines.copy),
+        ("enc", &engines.encode),
+        ("dec", &engines.decode),
+        ("video", &engines.video),
+    ]
+}

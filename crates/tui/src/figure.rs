@@ -1,0 +1,169 @@
+//! Readings as text: the number with the marks of its class, `n/a` for a gap, never an invented
+//! zero.
+
+use std::borrow::Cow;
+
+use model::{
+    Bytes, BytesPerSecond, ChargedBytes, Estimated, Gap, InferenceBasis, Measured, Percent,
+    PidMark, Reading, Reported,
+};
+
+use crate::theme::{Class, Look};
+
+/// A figure ready to be drawn.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Figure {
+    /// The text, marks included.
+    pub(crate) text: Cow<'static, str>,
+    /// Its class.
+    pub(crate) class: Class,
+}
+
+impl Figure {
+    /// A measured figure.
+    pub(crate) fn measured(text: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            text: text.into(),
+            class: Class::Measured,
+        }
+    }
+
+    /// A gap.
+    pub(crate) fn gap(gap: Gap, look: Look) -> Self {
+        if gap.is_pending() {
+            Self {
+                text: look.pending().into(),
+                class: Class::Pending,
+            }
+        } else {
+            Self {
+                text: "n/a".into(),
+                class: Class::Missing,
+            }
+        }
+    }
+
+    /// Nothing was looked for or found: a dash, neither a number nor a gap.
+    pub(crate) fn none() -> Self {
+        Self::measured("-")
+    }
+}
+
+/// A measured reading through `show`.
+pub(crate) fn measured<T>(
+    reading: &Reading<Measured<T>>,
+    look: Look,
+    show: impl FnOnce(&T) -> String,
+) -> Figure {
+    match reading {
+        Reading::Known(known) => Figure::measured(show(&known.value)),
+        Reading::Missing(missing) => Figure::gap(missing.gap, look),
+    }
+}
+
+/// A size on a device with the mark of a matched owner.
+pub(crate) fn charged(
+    reading: &Reading<ChargedBytes>,
+    mark: Option<PidMark>,
+    look: Look,
+) -> Figure {
+    match reading {
+        Reading::Known(known) => {
+            let text = size(known.size());
+            let mark = match known.basis() {
+                Some(InferenceBasis::Start | InferenceBasis::Count) => Some(PidMark::Sure),
+                Some(InferenceBasis::Order) => Some(PidMark::Guess),
+                None => mark,
+            };
+            match mark {
+                Some(mark) => Figure {
+                    text: format!("{text} {}", self::mark(mark)).into(),
+                    class: Class::Inferred,
+                },
+                None => Figure::measured(text),
+            }
+        }
+        Reading::Missing(missing) => Figure::gap(missing.gap, look),
+    }
+}
+
+/// The sign beside a matched process.
+pub(crate) const fn mark(mark: PidMark) -> char {
+    match mark {
+        PidMark::Sure => '*',
+        PidMark::Guess => '?',
+    }
+}
+
+/// A reported size.
+pub(crate) fn reported(reading: &Reading<Reported<Bytes>>, look: Look) -> Figure {
+    match reading {
+        Reading::Known(known) => Figure {
+            text: format!("{} r", size(known.value)).into(),
+            class: Class::Reported,
+        },
+        Reading::Missing(missing) => Figure::gap(missing.gap, look),
+    }
+}
+
+/// A reported count.
+pub(crate) fn reported_count(reading: &Reading<Reported<u64>>, look: Look) -> Figure {
+    match reading {
+        Reading::Known(known) => Figure {
+            text: format!("{} r", known.value).into(),
+            class: Class::Reported,
+        },
+        Reading::Missing(missing) => Figure::gap(missing.gap, look),
+    }
+}
+
+/// An estimated size, a range where its ends differ.
+pub(crate) fn estimated(reading: &Reading<Estimated<Bytes>>, look: Look) -> Figure {
+    match reading {
+        Reading::Known(known) => Figure {
+            text: output::format::estimate(known.low, known.high).into(),
+            class: Class::Estimated,
+        },
+        Reading::Missing(missing) => Figure::gap(missing.gap, look),
+    }
+}
+
+/// A percentage without its sign. A load that was measured above zero is never shown as zero.
+pub(crate) fn percent(share: Percent) -> String {
+    output::format::percent(share)
+}
+
+/// A size with three significant digits.
+pub(crate) fn size(bytes: Bytes) -> String {
+    output::format::size(bytes)
+}
+
+/// A transfer rate.
+pub(crate) fn rate(rate: BytesPerSecond) -> String {
+    format!("{}/s", size(Bytes(rate.0)))
+}
+
+/// A finite number without decimals; what cannot be drawn is `n/a`.
+pub(crate) fn whole(value: f64) -> String {
+    if value.is_finite() {
+        format!("{value:.0}")
+    } else {
+        "n/a".to_owned()
+    }
+}
+
+/// Untrusted text, fit to be drawn.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    output::format::sanitize(text)
+}
+
+/// `HH:MM:SS` in UTC of a wall clock in microseconds.
+pub(crate) fn clock(wall_us: i64) -> String {
+    let seconds = wall_us.div_euclid(1_000_000).rem_euclid(86_400);
+    format!(
+        "{:02}:{:02}:{:02}",
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
+}

@@ -1,0 +1,151 @@
+//! Why values are missing and what can be done, one line a reason.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use model::{Device, Gap, Missing, Reading, Source};
+
+use crate::columns::Row;
+use crate::dossier::{engines, labelled};
+use crate::prose::Paragraph;
+use crate::theme::Look;
+
+/// The reasons of a process's missing values on the row's device.
+pub(crate) fn of_row(row: Row<'_>, look: Look, out: &mut Vec<Paragraph>) {
+    explain(groups(row), look, out);
+}
+
+/// The reasons of a device's missing readings.
+pub(crate) fn of_device(device: &Device, look: Look, out: &mut Vec<Paragraph>) {
+    let mut groups = Groups(Vec::new());
+    let memory = &device.memory;
+    groups.add("VRAM total", &memory.total);
+    groups.add("VRAM used", &memory.used);
+    groups.add("VRAM free", &memory.free);
+    groups.add("reserved", &memory.reserved);
+    groups.add("unattributed", &memory.unattributed);
+    groups.add("GPU", &device.gpu);
+    groups.add("MEM ACT", &device.memory_activity);
+    groups.add("TEMP", &device.temperature);
+    groups.add("PWR", &device.power);
+    groups.add("power limit", &device.power_limit);
+    groups.add("core clock", &device.core_clock);
+    groups.add("memory clock", &device.memory_clock);
+    groups.add("FAN", &device.fan);
+    groups.add("ENC", &device.encoder);
+    groups.add("DEC", &device.decoder);
+    groups.add("PCIe generation", &device.pcie_generation);
+    groups.add("PCIe width", &device.pcie_width);
+    groups.add("rx", &device.pcie_rx);
+    groups.add("tx", &device.pcie_tx);
+    groups.add("name", &device.name);
+    groups.add("driver", &device.driver);
+    explain(groups.0, look, out);
+}
+
+fn explain(groups: Vec<Group>, look: Look, out: &mut Vec<Paragraph>) {
+    for group in groups {
+        let pending = group.missing.gap.is_pending();
+        let mut it = labelled(if pending { look.pending() } else { "n/a" }, look);
+        it.put(group.names.join(", "), look.bold());
+        it.put(format!(": {}", group.missing.gap.sentence()), look.plain());
+        let mut asked = format!(
+            " ({}, {}",
+            group.missing.from.source.id(),
+            group.missing.from.counter
+        );
+        if group.names.len() > 1 {
+            asked.push_str(" and others");
+        }
+        if let Gap::DriverError(code) = group.missing.gap {
+            let _ = write!(asked, ", code {code}");
+        }
+        asked.push(')');
+        it.put(asked, look.dim());
+        // The remedy for a file is none for a server that wants a key.
+        let of_server = group.missing.from.source == Source::Http;
+        if let Some(remedy) = group.missing.gap.remedy()
+            && !(of_server && group.missing.gap == Gap::Permission)
+        {
+            it.put(format!(" → {remedy}"), look.plain());
+        }
+        out.push(it);
+    }
+}
+
+/// Values that are missing for the same reason.
+struct Group {
+    missing: Missing,
+    names: Vec<Cow<'static, str>>,
+}
+
+struct Groups(Vec<Group>);
+
+impl Groups {
+    fn add<C>(&mut self, name: impl Into<Cow<'static, str>>, reading: &Reading<C>) {
+        let Reading::Missing(missing) = reading else {
+            return;
+        };
+        let same = |group: &&mut Group| {
+            group.missing.gap == missing.gap && group.missing.from.source == missing.from.source
+        };
+        match self.0.iter_mut().find(same) {
+            Some(group) => group.names.push(name.into()),
+            None => self.0.push(Group {
+                missing: *missing,
+                names: vec![name.into()],
+            }),
+        }
+    }
+}
+
+fn groups(row: Row<'_>) -> Vec<Group> {
+    let mut groups = Groups(Vec::new());
+    if let Some(charge) = row.charge {
+        groups.add("VRAM", &charge.memory.vram);
+        groups.add("SPILL", &charge.memory.spill);
+        groups.add("commit", &charge.memory.commit);
+        groups.add("paged", &charge.memory.paged);
+        for (name, reading) in engines(charge) {
+            groups.add(name, reading);
+        }
+    }
+    let process = row.process;
+    groups.add("name", &process.name);
+    groups.add("exe", &process.exe);
+    groups.add("user", &process.user);
+    groups.add("command line", &process.command_line);
+    groups.add("parent", &process.parent);
+    groups.add("start", &process.started);
+    groups.add("ports", &process.ports);
+    groups.add("container", &process.container);
+    groups.add("runtimes", &process.runtimes);
+    let several = process.models.len() > 1;
+    for model in &process.models {
+        let name = |what: &'static str| -> Cow<'static, str> {
+            if several {
+                format!("{} {what}", crate::figure::clean(&model.id)).into()
+            } else {
+                what.into()
+            }
+        };
+        groups.add(name("file size"), &model.size_on_disk);
+        groups.add(name("architecture"), &model.architecture);
+        groups.add(name("quantization"), &model.quantization);
+        groups.add(name("weights count"), &model.parameters);
+        groups.add(name("layers"), &model.layers);
+        groups.add(name("trained ctx"), &model.context_trained);
+        groups.add(name("ctx"), &model.context_used);
+    }
+    for segment in &process.segments_reported {
+        groups.add(segment.kind.id(), &segment.bytes);
+    }
+    for segment in &process.segments_estimated {
+        groups.add(segment.kind.id(), &segment.bytes);
+    }
+    if let Some(server) = &process.server {
+        groups.add("server ctx", &server.context);
+        groups.add("server slots", &server.slots);
+    }
+    groups.0
+}

@@ -1,0 +1,184 @@
+//! What the charts draw: the last readings of each device. Bounded; a moment without a reading
+//! stays a gap.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use model::{Device, DeviceKey, Snapshot, Stamp};
+
+/// Points that are kept of each metric.
+const CAPACITY: usize = 3600;
+
+/// A metric with a chart.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Metric {
+    /// GPU load, percent.
+    Gpu,
+    /// Device memory in use, percent of all.
+    Memory,
+    /// Temperature, degrees Celsius.
+    Temperature,
+    /// Power, watts.
+    Power,
+}
+
+impl Metric {
+    /// All, in display order.
+    pub(crate) const ALL: [Self; 4] = [Self::Gpu, Self::Memory, Self::Temperature, Self::Power];
+
+    /// Short name.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Gpu => "GPU",
+            Self::Memory => "VRAM",
+            Self::Temperature => "TEMP",
+            Self::Power => "PWR",
+        }
+    }
+
+    /// Its reading now, in the chart's unit.
+    pub(crate) fn of(self, device: &Device) -> Option<f64> {
+        let value = match self {
+            Self::Gpu => device.gpu.value()?.0,
+            Self::Memory => {
+                let used = *device.memory.used.value()?;
+                used.percent_of(*device.memory.total.value()?)?.0
+            }
+            Self::Temperature => device.temperature.value()?.0,
+            Self::Power => device.power.value()?.0,
+        };
+        value.is_finite().then_some(value)
+    }
+
+    /// The top of its axis.
+    pub(crate) fn top(self, device: &Device) -> f64 {
+        match self {
+            Self::Gpu | Self::Memory => 100.0,
+            Self::Temperature => 110.0,
+            Self::Power => device
+                .power_limit
+                .value()
+                .map(|limit| limit.0)
+                .filter(|limit| limit.is_finite() && *limit > 0.0)
+                .unwrap_or(400.0),
+        }
+    }
+}
+
+/// The series of one device; `NaN` is a gap.
+#[derive(Debug, Default)]
+struct Track {
+    series: [VecDeque<f32>; Metric::ALL.len()],
+}
+
+/// All series.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    tracks: Vec<(DeviceKey, Track)>,
+    last: Option<Stamp>,
+}
+
+impl History {
+    /// Takes the readings of `snapshot` in. Where `interval` is given, refreshes that did not happen
+    /// since the last one become gaps.
+    pub(crate) fn push(&mut self, snapshot: &Snapshot, interval: Option<Duration>) {
+        let missed = self.missed(snapshot.at, interval);
+        self.last = Some(snapshot.at);
+        for device in &snapshot.devices {
+            if !self.tracks.iter().any(|(key, _)| *key == device.key) {
+                self.tracks.push((device.key.clone(), Track::default()));
+            }
+        }
+        for (key, track) in &mut self.tracks {
+            let device = snapshot.devices.iter().find(|device| device.key == *key);
+            for (metric, series) in Metric::ALL.iter().zip(&mut track.series) {
+                let started = !series.is_empty();
+                for _ in 0..if started { missed } else { 0 } {
+                    add(series, None);
+                }
+                add(series, device.and_then(|device| metric.of(device)));
+            }
+        }
+    }
+
+    fn missed(&self, now: Stamp, interval: Option<Duration>) -> usize {
+        let (Some(last), Some(interval)) = (self.last, interval) else {
+            return 0;
+        };
+        let interval = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+        let refreshes = now.ms_since(last).saturating_add(interval / 2) / interval.max(1);
+        usize::try_from(refreshes.saturating_sub(1)).map_or(CAPACITY, |n| n.min(CAPACITY))
+    }
+
+    /// The last `count` points of a metric, oldest first; `NaN` is a gap.
+    pub(crate) fn last(
+        &self,
+        device: &DeviceKey,
+        metric: Metric,
+        count: usize,
+    ) -> impl ExactSizeIterator<Item = f32> + '_ {
+        let series = self
+            .tracks
+            .iter()
+            .find(|(key, _)| key == device)
+            .and_then(|(_, track)| {
+                let position = Metric::ALL.iter().position(|it| *it == metric)?;
+                track.series.get(position)
+            });
+        let len = series.map_or(0, VecDeque::len);
+        let range = len.saturating_sub(count)..len;
+        range.map(move |i| {
+            series
+                .and_then(|series| series.get(i))
+                .map_or(f32::NAN, |v| *v)
+        })
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a chart of a few hundred cells needs no more than seven digits"
+)]
+fn add(series: &mut VecDeque<f32>, value: Option<f64>) {
+    if series.len() >= CAPACITY {
+        series.pop_front();
+    }
+    series.push_back(value.map_or(f32::NAN, |value| value as f32));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_snapshot_leaves_a_gap_and_the_length_is_bounded() {
+        let mut snapshot = model::sample::workstation();
+        let key = snapshot.devices[0].key.clone();
+        let mut history = History::default();
+        let second = Some(Duration::from_secs(1));
+        history.push(&snapshot, second);
+        snapshot.at.mono_ns += 1_100_000_000;
+        history.push(&snapshot, second);
+        snapshot.at.mono_ns += 3_000_000_000;
+        history.push(&snapshot, second);
+        let gaps: Vec<bool> = history
+            .last(&key, Metric::Gpu, 99)
+            .map(f32::is_nan)
+            .collect();
+        assert_eq!(gaps, [false, false, true, true, false]);
+        snapshot.at.mono_ns += 1_000_000_000_000_000;
+        history.push(&snapshot, second);
+        assert_eq!(history.last(&key, Metric::Gpu, usize::MAX).len(), CAPACITY);
+    }
+
+    #[test]
+    fn a_missing_reading_is_a_gap() {
+        let mut snapshot = model::sample::workstation();
+        let key = snapshot.devices[0].key.clone();
+        snapshot.devices[0].power = snapshot.devices[0].power.map(|_| model::Watts(f64::NAN));
+        let mut history = History::default();
+        history.push(&snapshot, None);
+        assert!(history.last(&key, Metric::Power, 9).all(f32::is_nan));
+        assert!(history.last(&key, Metric::Gpu, 9).all(f32::is_finite));
+    }
+}

@@ -1,0 +1,282 @@
+//! What lies over the panels: help, the whole inspector, all notices, the sort menu. It never stops
+//! the snapshots.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Rect, Size};
+use ratatui::text::Line;
+
+use crate::columns::Column;
+use crate::dossier;
+use crate::gaps;
+use crate::keys::BINDINGS;
+use crate::paint::{Strip, rule};
+use crate::panel::Form;
+use crate::panels::notes;
+use crate::prose::{self, Paragraph};
+use crate::state::{Overlay, first_row};
+use crate::theme::{Class, Look};
+use crate::view::View;
+
+/// Draws what lies on top, if anything does.
+pub(crate) fn draw(view: View<'_>, screen: Rect, buffer: &mut Buffer) {
+    let Some(overlay) = view.state.overlay else {
+        return;
+    };
+    let look = view.look();
+    let area = area(screen);
+    for y in area.top()..area.bottom() {
+        for x in area.left()..area.right() {
+            if let Some(cell) = buffer.cell_mut((x, y)) {
+                cell.reset();
+            }
+        }
+    }
+    let lines = lines(view, overlay, area.width);
+    let page = usize::from(area.height.saturating_sub(1));
+    let first = match overlay {
+        Overlay::Sort => first_row(0, view.state.overlay_line, page, lines.len()),
+        _ => view
+            .state
+            .overlay_line
+            .min(lines.len().saturating_sub(page)),
+    };
+    let place = format!(
+        "{}-{} of {}",
+        (first + 1).min(lines.len()),
+        (first + page).min(lines.len()),
+        lines.len()
+    );
+    let mut hints = vec!["Esc:close"];
+    if lines.len() > page {
+        hints.push(&place);
+    }
+    rule(buffer, look, area, 0, &title(view, overlay), &hints);
+    let body = Rect::new(
+        area.x,
+        area.y.saturating_add(1),
+        area.width,
+        area.height.saturating_sub(1),
+    );
+    prose::draw(buffer, look, body, &lines, first);
+    if overlay == Overlay::Sort
+        && let Some(line) = view.state.overlay_line.checked_sub(first)
+    {
+        let line = model::units::saturating_u16(line);
+        let mut strip = Strip::new(buffer, look, body, line);
+        if strip.room() > 0 {
+            strip.put("▸", look.plain());
+            strip.restyle(body, look.reversed());
+        }
+    }
+}
+
+/// Between header and footer, or everything where the screen is small.
+fn area(screen: Rect) -> Rect {
+    match Form::of(screen.as_size()) {
+        Form::Full => Rect::new(
+            screen.x,
+            screen.y.saturating_add(2),
+            screen.width,
+            screen.height.saturating_sub(3),
+        ),
+        Form::Small | Form::Line => screen,
+    }
+}
+
+fn of_size(size: Size) -> Rect {
+    area(Rect::new(0, 0, size.width, size.height))
+}
+
+/// Lines on the screen.
+pub(crate) fn page(view: View<'_>) -> usize {
+    usize::from(of_size(view.state.size).height.saturating_sub(1))
+}
+
+/// The last value that the line of the overlay may have.
+pub(crate) fn last_line(view: View<'_>) -> usize {
+    match view.state.overlay {
+        None => 0,
+        Some(Overlay::Sort) => sortable(view).count().saturating_sub(1),
+        Some(overlay) => {
+            let area = of_size(view.state.size);
+            let lines = lines(view, overlay, area.width).len();
+            lines.saturating_sub(page(view))
+        }
+    }
+}
+
+/// The columns that the sort menu lists.
+pub(crate) fn sortable(view: View<'_>) -> impl Iterator<Item = Column> {
+    let all = view.state.all_devices;
+    Column::all().filter(move |column| all || *column != Column::Device)
+}
+
+fn title(view: View<'_>, overlay: Overlay) -> String {
+    match overlay {
+        Overlay::Help => "Help".to_owned(),
+        Overlay::Inspector => view.selected().map_or_else(
+            || "Inspector".to_owned(),
+            |row| format!("Inspector {}", dossier::title(row, view.look())),
+        ),
+        Overlay::Notices => "Notices".to_owned(),
+        Overlay::Sort => "Sort by: Enter chooses, Enter again turns round".to_owned(),
+    }
+}
+
+fn lines(view: View<'_>, overlay: Overlay, width: u16) -> Vec<Line<'static>> {
+    let cells = width.saturating_sub(2);
+    let look = view.look();
+    match overlay {
+        Overlay::Help => prose::wrap(&help(look), cells),
+        Overlay::Inspector => view.selected().map_or_else(
+            || vec![Line::from("no process is selected")],
+            |row| dossier::lines(view, row, cells),
+        ),
+        Overlay::Notices => prose::wrap(&notices(view), cells),
+        Overlay::Sort => sortable(view)
+            .map(|column| {
+                let sort = view.state.sort;
+                let arrow = match (sort.column == column, sort.descending) {
+                    (false, _) => "",
+                    (true, true) => " ▼",
+                    (true, false) => " ▲",
+                };
+                Line::from(format!(" {}{arrow}", column.title()))
+            })
+            .collect(),
+    }
+}
+
+fn notices(view: View<'_>) -> Vec<Paragraph> {
+    let look = view.look();
+    let mut out: Vec<Paragraph> = notes(view)
+        .iter()
+        .map(|note| {
+            Paragraph::new(note.sign(), note.style(look), 2)
+                .with(format!("{}: ", note.subject), look.dim())
+                .with(note.text.clone(), look.plain())
+        })
+        .collect();
+    if out.is_empty() {
+        out.push(Paragraph::new("", look.plain(), 0).with("nothing to report", look.dim()));
+    }
+    if let Some(device) = view.device() {
+        let before = out.len();
+        gaps::of_device(device, look, &mut out);
+        if out.len() > before {
+            let head = format!("Missing on GPU {}", device.index);
+            out.insert(before, Paragraph::new("", look.plain(), 0));
+            out.insert(before + 1, Paragraph::new(&head, look.title(), 0));
+        }
+    }
+    out.push(Paragraph::new("", look.plain(), 0));
+    out.push(Paragraph::new("Sources", look.title(), 0));
+    let sources = view.snapshot.iter().flat_map(|snapshot| &snapshot.sources);
+    for source in sources {
+        let text = format!(
+            "{}: {}",
+            source.state.id(),
+            crate::figure::clean(&source.detail)
+        );
+        let mut it = Paragraph::new(source.id, look.label(), 12).with(text, look.plain());
+        if let Some(hint) = &source.hint {
+            it.put(format!(" → {}", crate::figure::clean(hint)), look.plain());
+        }
+        out.push(it);
+    }
+    out
+}
+
+const INDENT: usize = 14;
+
+fn help(look: Look) -> Vec<Paragraph> {
+    let head = |text: &str| Paragraph::new(text, look.title(), 0);
+    let blank = || Paragraph::new("", look.plain(), 0);
+    let entry = |key: &str, meaning: &str| {
+        Paragraph::new(key, look.bold(), INDENT).with(meaning, look.plain())
+    };
+    let sample = |text: &str, class: Class, meaning: &str| {
+        Paragraph::new(text, look.class(class), INDENT).with(meaning, look.plain())
+    };
+    let mut out = vec![head("Keys")];
+    for binding in BINDINGS {
+        out.push(entry(binding.shown, binding.meaning));
+    }
+    out.push(entry(
+        "mouse",
+        "click: select, again: open; heading: sort; wheel: move; with Shift the terminal selects text",
+    ));
+    out.push(blank());
+    out.push(head("How sure a number is"));
+    out.extend([
+        sample(
+            "3.95G",
+            Class::Measured,
+            "measured: read from the kernel or the driver",
+        ),
+        sample(
+            "3.95G r",
+            Class::Reported,
+            "reported: said by the program that uses the memory",
+        ),
+        sample(
+            "~3.95G",
+            Class::Estimated,
+            "estimated: computed; a range where inputs are unknown",
+        ),
+        sample(
+            "3.95G *",
+            Class::Inferred,
+            "measured, and the owner is matched for sure",
+        ),
+        sample(
+            "3.95G ?",
+            Class::Inferred,
+            "measured, and the owner is a guess",
+        ),
+        sample(
+            "n/a",
+            Class::Missing,
+            "no reading; the inspector says why. It is not zero",
+        ),
+        sample(look.pending(), Class::Pending, "not there yet"),
+        sample("0", Class::Measured, "zero was measured"),
+    ]);
+    let bound = format!("{}3.95G", look.at_least());
+    out.push(entry(&bound, "a lower bound: some rows have no size"));
+    out.push(entry("✓", "model confirmed by two kinds of evidence"));
+    out.push(entry("+", "in a bar: several small parts in one cell"));
+    out.push(blank());
+    out.push(head("Units"));
+    out.push(entry(
+        "K M G",
+        "KiB, MiB, GiB: 1024, three significant digits",
+    ));
+    out.push(blank());
+    out.push(head("Letters in the memory bar"));
+    for category in model::Category::ALL {
+        let letter = category.letter().to_string();
+        out.push(
+            Paragraph::new(&letter, look.category(*category), INDENT)
+                .with(category.label(), look.plain()),
+        );
+    }
+    out.push(entry(
+        "U",
+        "unattributed: used, but no process accounts for it",
+    ));
+    out.push(entry("R", "reserved by the driver and the firmware"));
+    out.push(entry(".", "free"));
+    out.push(blank());
+    out.push(head("Letters inside a process"));
+    out.push(entry(
+        "W K C",
+        "weights, KV cache, compute buffers: reported",
+    ));
+    out.push(entry(
+        "w k c",
+        "the same, estimated; ~ is between the ends of a range",
+    ));
+    out.push(entry("?", "the rest: measured, but not itemised"));
+    out
+}

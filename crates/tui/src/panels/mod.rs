@@ -1,0 +1,21 @@
+//! The panels, one a file.
+
+mod absence;
+mod charts;
+mod footer;
+mod header;
+mod inspector;
+mod memory;
+mod notices;
+pub(crate) mod processes;
+mod readings;
+
+pub(crate) use absence::Absence;
+pub(crate) use charts::Charts;
+pub(crate) use footer::Footer;
+pub(crate) use header::Header;
+pub(crate) use inspector::Inspector;
+pub(crate) use memory::{Memory, OLD_MS};
+pub(crate) use notices::{Notices, notes};
+pub(crate) use processes::Processes;
+pub(crate) use readings::Readings;

@@ -1,0 +1,160 @@
+//! Readings of the device in a line or two. Each can be missing on its own.
+
+use std::borrow::Cow;
+
+use model::Device;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Rect, Size};
+use ratatui::style::Style;
+
+use crate::figure::{self, Figure};
+use crate::paint::{Strip, width};
+use crate::panel::{Form, Name, Panel, Room};
+use crate::panels::OLD_MS;
+use crate::theme::{Class, Look};
+use crate::view::View;
+
+/// See the module.
+pub(crate) struct Readings;
+
+impl Panel for Readings {
+    fn name(&self) -> Name {
+        Name::Readings
+    }
+
+    fn room(&self, view: View<'_>, size: Size) -> Room {
+        if Form::of(size) != Form::Full || view.has_no_device() {
+            Room::Nothing
+        } else if size.width >= 132 || size.height < 20 {
+            Room::Lines(1)
+        } else {
+            Room::Lines(2)
+        }
+    }
+
+    fn draw(&self, view: View<'_>, area: Rect, buffer: &mut Buffer) {
+        let look = view.look();
+        let Some(device) = view.device() else {
+            let mut strip = Strip::new(buffer, look, area, 0);
+            strip.skip(1);
+            strip.put("GPU ", look.label());
+            strip.put(look.pending(), look.dim());
+            return;
+        };
+        let items = items(device, look);
+        let mut next = 0;
+        for line in 0..area.height {
+            let mut strip = Strip::new(buffer, look, area, line);
+            strip.skip(1);
+            let last = line + 1 == area.height;
+            if line == 0
+                && let Some(age) = age(view, device)
+            {
+                strip.put_right(" ", look.plain());
+                strip.put_right(&format!("! {age} old"), look.warning());
+            }
+            while let Some(item) = items.get(next) {
+                let left = items.len() - next;
+                let more = if last && left > 1 { 4 } else { 0 };
+                if item.width() + more > strip.room() {
+                    if last {
+                        strip.put(&format!("+{left}"), look.dim());
+                    }
+                    break;
+                }
+                strip.put(item.label, look.label());
+                strip.put(" ", look.plain());
+                for (text, style) in &item.values {
+                    strip.put(text, *style);
+                }
+                strip.put_whole("  ", look.plain());
+                next += 1;
+            }
+        }
+    }
+}
+
+/// How old the load figure is, where it is older than it should be.
+fn age(view: View<'_>, device: &Device) -> Option<String> {
+    let at = device.gpu.known()?.from.at;
+    let ms = view.snapshot?.at.ms_since(at);
+    (ms > OLD_MS).then(|| output::format::age(ms))
+}
+
+/// A label and its figures.
+struct Item {
+    label: &'static str,
+    values: Vec<(Cow<'static, str>, Style)>,
+}
+
+impl Item {
+    fn width(&self) -> usize {
+        let values: usize = self.values.iter().map(|(text, _)| width(text)).sum();
+        width(self.label) + 1 + values
+    }
+}
+
+fn items(device: &Device, look: Look) -> Vec<Item> {
+    let share = |reading| figure::measured(reading, look, |value| figure::percent(*value));
+    let number = |reading| {
+        figure::measured(reading, look, |clock: &model::Megahertz| {
+            clock.0.to_string()
+        })
+    };
+    let rate = |reading| figure::measured(reading, look, |it| figure::rate(*it));
+    let watts =
+        |reading| figure::measured(reading, look, |power: &model::Watts| figure::whole(power.0));
+    let celsius = figure::measured(&device.temperature, look, |it| figure::whole(it.0));
+    let lanes = figure::measured(&device.pcie_width, look, |lanes| format!("x{lanes}"));
+    let generation = figure::measured(&device.pcie_generation, look, |it| format!("gen{it}"));
+    vec![
+        item(look, "GPU", vec![(share(&device.gpu), "%")]),
+        item(look, "MEM ACT", vec![(share(&device.memory_activity), "%")]),
+        item(look, "TEMP", vec![(celsius, look.celsius())]),
+        item(
+            look,
+            "PWR",
+            vec![
+                (watts(&device.power), "/"),
+                (watts(&device.power_limit), "W"),
+            ],
+        ),
+        item(
+            look,
+            "CLK",
+            vec![
+                (number(&device.core_clock), "/"),
+                (number(&device.memory_clock), "MHz"),
+            ],
+        ),
+        item(look, "FAN", vec![(share(&device.fan), "%")]),
+        item(look, "ENC", vec![(share(&device.encoder), "%")]),
+        item(look, "DEC", vec![(share(&device.decoder), "%")]),
+        item(look, "PCIe", vec![(generation, " "), (lanes, "")]),
+        item(look, "rx", vec![(rate(&device.pcie_rx), "")]),
+        item(look, "tx", vec![(rate(&device.pcie_tx), "")]),
+    ]
+}
+
+fn is_known(figure: &Figure) -> bool {
+    !matches!(figure.class, Class::Missing | Class::Pending) && figure.text != "n/a"
+}
+
+/// A unit follows a number, not a gap; a separator follows either.
+fn item(look: Look, label: &'static str, figures: Vec<(Figure, &'static str)>) -> Item {
+    let mut values = Vec::with_capacity(figures.len() * 2);
+    let whole = figures.iter().all(|(figure, _)| is_known(figure));
+    for (figure, after) in figures {
+        let known = is_known(&figure);
+        let after = if after == "/" && !whole {
+            " of "
+        } else {
+            after
+        };
+        values.push((figure.text, look.class(figure.class)));
+        if known || matches!(after, "/" | " " | " of ") {
+            values.push((after.into(), look.plain()));
+        }
+    }
+    Item { label, values }
+}

@@ -1,0 +1,56 @@
+//! One frame: state and snapshot in, cells out. Nothing else changes.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use crate::figure;
+use crate::overlay;
+use crate::paint::Strip;
+use crate::panel::{self, Form, PANELS};
+use crate::theme;
+use crate::view::View;
+
+/// Draws everything into `area`.
+pub(crate) fn render(view: View<'_>, area: Rect, buffer: &mut Buffer) {
+    let area = area.intersection(buffer.area);
+    if area.is_empty() {
+        return;
+    }
+    if Form::of(area.as_size()) == Form::Line {
+        draw_line(view, area, buffer);
+    } else {
+        for (panel, area) in PANELS.iter().zip(panel::areas(view, area)) {
+            if !area.is_empty() {
+                panel.draw(view, area, buffer);
+            }
+        }
+    }
+    overlay::draw(view, area, buffer);
+    if view.look().ascii {
+        theme::to_ascii(buffer);
+    }
+}
+
+/// All that fits on a very small screen.
+fn draw_line(view: View<'_>, area: Rect, buffer: &mut Buffer) {
+    let look = view.look();
+    let mut strip = Strip::new(buffer, look, area, 0);
+    let Some(device) = view.device() else {
+        let text = if view.snapshot.is_some() {
+            "no GPU, q:quit"
+        } else {
+            look.pending()
+        };
+        strip.put(text, look.plain());
+        return;
+    };
+    let memory = &device.memory;
+    let used = figure::measured(&memory.used, look, |used| figure::size(*used));
+    let total = figure::measured(&memory.total, look, |total| figure::size(*total));
+    let gpu = figure::measured(&device.gpu, look, |gpu| {
+        let share = figure::percent(*gpu);
+        if share == "n/a" { share } else { share + "%" }
+    });
+    let text = format!("VRAM {}/{} GPU {}", used.text, total.text, gpu.text);
+    strip.put(&text, look.plain());
+}

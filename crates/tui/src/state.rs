@@ -1,0 +1,226 @@
+//! What the user chose, apart from the snapshot that is shown.
+
+use std::time::Duration;
+
+use model::{ProcessKey, Snapshot};
+use ratatui::layout::Size;
+
+use crate::columns::Column;
+use crate::history::History;
+use crate::panels::processes;
+use crate::session::{Options, Session};
+use crate::theme::Look;
+use crate::view::View;
+
+/// Where a row of the table stands in the snapshot.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct RowPlace {
+    /// Index among the processes.
+    pub(crate) process: usize,
+    /// Index among the process's charges.
+    pub(crate) charge: Option<usize>,
+}
+
+/// What a row is, whatever its place: a process on a device.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct RowKey {
+    process: ProcessKey,
+    device: Option<u32>,
+}
+
+/// The order of the table.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Sort {
+    /// By what.
+    pub(crate) column: Column,
+    /// Largest first.
+    pub(crate) descending: bool,
+}
+
+/// What lies over the panels.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Overlay {
+    /// Keys and legend.
+    Help,
+    /// The inspector, full screen.
+    Inspector,
+    /// All notices.
+    Notices,
+    /// Choice of the column to sort by.
+    Sort,
+}
+
+/// Everything but the snapshot.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// Theme and glyphs.
+    pub(crate) look: Look,
+    /// Where snapshots come from.
+    pub(crate) session: Session,
+    /// Time between them.
+    pub(crate) interval: Duration,
+    /// Size of the terminal.
+    pub(crate) size: Size,
+    /// The rows of the table, sorted.
+    pub(crate) rows: Vec<RowPlace>,
+    /// The selected row, which is followed wherever it goes.
+    pub(crate) selected: Option<RowKey>,
+    /// Its place.
+    pub(crate) cursor: usize,
+    /// First row on the screen.
+    pub(crate) offset: usize,
+    /// The order.
+    pub(crate) sort: Sort,
+    /// The device chosen by the user.
+    pub(crate) device: Option<u32>,
+    /// Rows of all devices.
+    pub(crate) all_devices: bool,
+    /// Whether the inspector is shown.
+    pub(crate) inspector: bool,
+    /// What lies on top.
+    pub(crate) overlay: Option<Overlay>,
+    /// First line of what lies on top, or the marked line of a menu.
+    pub(crate) overlay_line: usize,
+    /// Why no more snapshots come.
+    pub(crate) ended: Option<String>,
+    /// How old the last snapshot is, where the next one is late.
+    pub(crate) late: Option<Duration>,
+    /// The charts.
+    pub(crate) history: History,
+}
+
+impl State {
+    /// The state before anything has come.
+    pub(crate) fn new(options: Options, size: Size) -> Self {
+        Self {
+            look: Look {
+                theme: options.theme,
+                ascii: options.ascii,
+            },
+            session: options.session,
+            interval: options.interval,
+            size,
+            rows: Vec::new(),
+            selected: None,
+            cursor: 0,
+            offset: 0,
+            sort: Sort {
+                column: Column::Vram,
+                descending: true,
+            },
+            device: None,
+            all_devices: false,
+            inspector: true,
+            overlay: None,
+            overlay_line: 0,
+            ended: None,
+            late: None,
+            history: History::default(),
+        }
+    }
+
+    /// Takes the readings of a new snapshot in.
+    pub(crate) fn remember(&mut self, snapshot: &Snapshot) {
+        let interval = match self.session {
+            Session::Live | Session::Demo { .. } => Some(self.interval),
+            Session::Replay { .. } => None,
+        };
+        self.history.push(snapshot, interval);
+        self.late = None;
+    }
+
+    /// Lists and sorts the rows anew and finds the selected one again. Where it is gone, the row in
+    /// its place is selected.
+    pub(crate) fn list(&mut self, snapshot: Option<&Snapshot>) {
+        self.rows.clear();
+        let view = View {
+            state: self,
+            snapshot,
+        };
+        let device = view.device().map(|device| device.index);
+        let mut rows = std::mem::take(&mut self.rows);
+        for (process, it) in snapshot.iter().flat_map(|s| s.processes.iter()).enumerate() {
+            if it.charges.is_empty() {
+                let charge = None;
+                rows.push(RowPlace { process, charge });
+            }
+            for (charge, on) in it.charges.iter().enumerate() {
+                if self.all_devices || Some(on.device_index) == device {
+                    let charge = Some(charge);
+                    rows.push(RowPlace { process, charge });
+                }
+            }
+        }
+        let view = View {
+            state: self,
+            snapshot,
+        };
+        let Sort { column, descending } = self.sort;
+        // The snapshot's own order decides between equals, so that rows do not dance.
+        rows.sort_by(|a, b| match (view.row(*a), view.row(*b)) {
+            (Some(a), Some(b)) => column.compare(a, b, descending),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        });
+        self.rows = rows;
+        let found = self.selected.and_then(|selected| {
+            let keys = self.rows.iter().map(|place| self.key(*place, snapshot));
+            keys.into_iter().position(|key| key == Some(selected))
+        });
+        self.select(found.unwrap_or(self.cursor), snapshot);
+    }
+
+    /// Selects the row at `cursor`, or the last one, and brings it on the screen.
+    pub(crate) fn select(&mut self, cursor: usize, snapshot: Option<&Snapshot>) {
+        self.cursor = cursor.min(self.rows.len().saturating_sub(1));
+        self.selected = self
+            .rows
+            .get(self.cursor)
+            .and_then(|place| self.key(*place, snapshot));
+        let view = View {
+            state: self,
+            snapshot,
+        };
+        let page = processes::page(view);
+        self.offset = first_row(self.offset, self.cursor, page, self.rows.len());
+    }
+
+    fn key(&self, place: RowPlace, snapshot: Option<&Snapshot>) -> Option<RowKey> {
+        let view = View {
+            state: self,
+            snapshot,
+        };
+        let row = view.row(place)?;
+        Some(RowKey {
+            process: row.process.key,
+            device: row.charge.map(|charge| charge.device_index),
+        })
+    }
+}
+
+/// The first row on a page so that the cursor is on it and the page is full where it can be.
+pub(crate) fn first_row(offset: usize, cursor: usize, page: usize, rows: usize) -> usize {
+    let page = page.max(1);
+    let lowest = (cursor + 1).saturating_sub(page);
+    let highest = cursor.min(rows.saturating_sub(page));
+    offset.clamp(lowest, highest.max(lowest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_row;
+
+    #[test]
+    fn the_cursor_is_always_on_the_page() {
+        for rows in 0..12 {
+            for page in 0..8 {
+                for cursor in 0..rows.max(1) {
+                    for offset in 0..15 {
+                        let first = first_row(offset, cursor, page, rows);
+                        assert!(first <= cursor && cursor < first + page.max(1));
+                        assert!(rows < page || first + page <= rows || page == 0);
+                    }
+                }
+            }
+        }
+    }
+}

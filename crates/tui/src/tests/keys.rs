@@ -1,0 +1,222 @@
+//! Keys to state.
+
+use std::sync::Arc;
+
+use super::{app, draw, press, text};
+use crate::app::{App, Flow};
+use crate::columns::Column;
+use crate::session::{Exit, Message, Session};
+use crate::state::Overlay;
+
+fn selected_pid(app: &App) -> u32 {
+    app.view().selected().unwrap().process.key.pid
+}
+
+fn pids(app: &App) -> Vec<u32> {
+    let rows = app.view().rows();
+    rows.map(|row| row.unwrap().process.key.pid).collect()
+}
+
+#[test]
+fn keys_move_the_selection() {
+    for (keys, cursor) in [
+        ("", 0),
+        ("j", 1),
+        ("Down Down Up", 1),
+        ("k", 0),
+        ("G", 11),
+        ("End j j", 11),
+        ("G g", 0),
+        ("PgDn", 5),
+        ("PgDn PgDn PgDn", 11),
+        ("PgDn PgUp", 0),
+    ] {
+        let mut app = app(model::sample::workstation(), (80, 24));
+        press(&mut app, keys);
+        assert_eq!(app.state.cursor, cursor, "{keys}");
+        let screen = text(&draw(&app));
+        let marked: Vec<&str> = screen
+            .lines()
+            .filter(|line| line.starts_with('▸'))
+            .collect();
+        assert_eq!(marked.len(), 1, "{keys}");
+        assert!(
+            marked[0].contains(&selected_pid(&app).to_string()),
+            "{keys}"
+        );
+    }
+}
+
+#[test]
+fn keys_open_and_close() {
+    for (keys, overlay) in [
+        ("?", Some(Overlay::Help)),
+        ("h", Some(Overlay::Help)),
+        ("? ?", None),
+        ("? Esc", None),
+        ("Enter", Some(Overlay::Inspector)),
+        ("Enter Enter", None),
+        ("n", Some(Overlay::Notices)),
+        ("n ?", Some(Overlay::Help)),
+        ("s", Some(Overlay::Sort)),
+        ("F6 Enter", None),
+        ("i", None),
+        ("Esc", None),
+    ] {
+        let mut app = app(model::sample::workstation(), (80, 24));
+        press(&mut app, keys);
+        assert_eq!(app.state.overlay, overlay, "{keys}");
+        assert_eq!(app.state.inspector, keys != "i", "{keys}");
+    }
+}
+
+#[test]
+fn keys_sort() {
+    use Column::{Name, Pid, Vram};
+    for (keys, column, descending) in [
+        ("", Vram, true),
+        ("r", Vram, false),
+        ("r r", Vram, true),
+        ("<", Column::Model, false),
+        ("< < < < < <", Pid, false),
+        (">", Column::Load, true),
+        ("s g Enter", Pid, false),
+        ("s g j Enter", Name, false),
+        ("A s g Enter", Column::Device, false),
+        ("s Enter", Vram, false),
+        ("s j Esc", Vram, true),
+    ] {
+        let mut app = app(model::sample::workstation(), (80, 24));
+        press(&mut app, keys);
+        let sort = app.state.sort;
+        assert_eq!(
+            (sort.column, sort.descending),
+            (column, descending),
+            "{keys}"
+        );
+    }
+}
+
+#[test]
+fn rows_without_a_value_are_last_in_both_directions() {
+    let mut app = app(model::sample::workstation(), (80, 24));
+    let down = pids(&app);
+    assert_eq!((down[0], down[11]), (41822, 40977));
+    press(&mut app, "r");
+    let up = pids(&app);
+    assert_eq!((up[0], up[10], up[11]), (902, 41822, 40977));
+}
+
+#[test]
+fn the_selection_follows_the_process_and_not_the_row() {
+    let snapshot = model::sample::workstation();
+    let mut app = app(snapshot.clone(), (80, 24));
+    press(&mut app, "j j");
+    let pid = selected_pid(&app);
+    press(&mut app, "r");
+    assert_eq!(selected_pid(&app), pid);
+    let mut fewer = snapshot.clone();
+    fewer.processes.remove(0);
+    app.update(Message::Snapshot(Arc::new(fewer)));
+    assert_eq!(selected_pid(&app), pid);
+    // Gone: the row in its place is selected.
+    let place = app.state.cursor;
+    let mut gone = snapshot;
+    gone.processes.retain(|process| process.key.pid != pid);
+    app.update(Message::Snapshot(Arc::new(gone)));
+    assert_eq!(app.state.cursor, place);
+    assert_ne!(selected_pid(&app), pid);
+}
+
+#[test]
+fn devices_are_chosen_by_number_and_in_turn() {
+    for (keys, device, all) in [
+        ("", 0, false),
+        ("3", 3, false),
+        ("9", 0, false),
+        ("D", 1, false),
+        ("Tab Tab", 2, false),
+        ("7 D", 0, false),
+        ("A", 0, true),
+        ("2 A A", 2, false),
+    ] {
+        let mut app = app(model::sample::servers(), (140, 45));
+        press(&mut app, keys);
+        assert_eq!(app.view().device().unwrap().index, device, "{keys}");
+        assert_eq!(app.state.all_devices, all, "{keys}");
+    }
+    let mut app = app(model::sample::servers(), (140, 45));
+    let of_one = app.state.rows.len();
+    press(&mut app, "A");
+    assert!(of_one < 30);
+    assert_eq!(app.state.rows.len(), 201, "one row a process and a GPU");
+    let mut selected = model::sample::servers();
+    selected.selection = model::Selection::One(5);
+    assert_eq!(
+        super::app(selected, (80, 24))
+            .view()
+            .device()
+            .unwrap()
+            .index,
+        5
+    );
+}
+
+#[test]
+fn keys_leave() {
+    let leave = |exit| Flow::Leave(exit);
+    let mut with = app(model::sample::workstation(), (80, 24));
+    for keys in ["q", "F10", "? q"] {
+        assert_eq!(press(&mut with, keys), leave(Exit::Quit));
+    }
+    assert_eq!(with.update(Message::Quit), leave(Exit::Quit));
+    assert_ne!(press(&mut with, "Esc"), leave(Exit::Quit));
+    let mut without = app(model::sample::no_gpu(), (80, 24));
+    assert_eq!(press(&mut without, "Enter"), leave(Exit::OpenDemo));
+    without.state.session = Session::Demo {
+        note: String::new(),
+    };
+    assert_eq!(press(&mut without, "Enter"), Flow::Idle);
+}
+
+#[test]
+fn the_wheel_and_clicks() {
+    use crossterm::event::{Event, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+    let mut app = app(model::sample::workstation(), (80, 24));
+    let point = |app: &mut App, kind, column, row| {
+        app.update(Message::Input(Event::Mouse(MouseEvent {
+            kind,
+            column,
+            row,
+            modifiers: KeyModifiers::NONE,
+        })))
+    };
+    let down = MouseEventKind::Down(MouseButton::Left);
+    let screen = text(&draw(&app));
+    let heading = screen
+        .lines()
+        .position(|line| line.contains("NAME"))
+        .unwrap();
+    let y = u16::try_from(heading).unwrap();
+    point(&mut app, down, 20, y + 3);
+    assert_eq!(app.state.cursor, 2);
+    point(&mut app, down, 20, y + 3);
+    assert_eq!(app.state.overlay, Some(Overlay::Inspector));
+    press(&mut app, "Esc");
+    point(&mut app, down, 12, y);
+    assert_eq!(app.state.sort.column, Column::Name);
+    let before = app.state.cursor;
+    point(&mut app, MouseEventKind::ScrollDown, 1, 1);
+    assert_eq!(app.state.cursor, before + 3);
+    assert_eq!(point(&mut app, MouseEventKind::Moved, 1, 1), Flow::Idle);
+}
+
+#[test]
+fn an_overlay_does_not_scroll_beyond_its_end() {
+    let mut app = app(model::sample::workstation(), (80, 24));
+    press(&mut app, "? G");
+    let last = app.state.overlay_line;
+    press(&mut app, "j j j k");
+    assert_eq!(app.state.overlay_line, last - 1);
+    assert!(text(&draw(&app)).contains("not itemised") || last > 1);
+}

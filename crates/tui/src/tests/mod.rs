@@ -1,0 +1,93 @@
+//! Tests of the whole interface.
+
+mod keys;
+mod limits;
+mod screens;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use model::Snapshot;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Rect, Size};
+
+use crate::app::{App, Flow};
+use crate::session::{Message, Options, Session};
+use crate::state::State;
+use crate::theme::Theme;
+
+fn options(theme: Theme, ascii: bool) -> Options {
+    Options {
+        session: Session::Live,
+        theme,
+        ascii,
+        mouse: true,
+        interval: Duration::from_secs(1),
+    }
+}
+
+fn empty(options: &Options, size: (u16, u16)) -> App {
+    App {
+        state: State::new(options.clone(), Size::new(size.0, size.1)),
+        snapshot: None,
+    }
+}
+
+fn app(snapshot: Snapshot, size: (u16, u16)) -> App {
+    let mut app = empty(&options(Theme::Auto, false), size);
+    app.update(Message::Snapshot(Arc::new(snapshot)));
+    app
+}
+
+/// Presses keys, named like `j`, `Enter`, `F6`.
+fn press(app: &mut App, keys: &str) -> Flow {
+    let mut flow = Flow::Idle;
+    for name in keys.split_whitespace() {
+        let code = match name {
+            "Enter" => KeyCode::Enter,
+            "Esc" => KeyCode::Esc,
+            "Tab" => KeyCode::Tab,
+            "Down" => KeyCode::Down,
+            "Up" => KeyCode::Up,
+            "End" => KeyCode::End,
+            "Home" => KeyCode::Home,
+            "PgDn" => KeyCode::PageDown,
+            "PgUp" => KeyCode::PageUp,
+            "F6" => KeyCode::F(6),
+            "F10" => KeyCode::F(10),
+            other => KeyCode::Char(other.chars().next().unwrap()),
+        };
+        let event = KeyEvent::new(code, KeyModifiers::NONE);
+        flow = app.update(Message::Input(Event::Key(event)));
+    }
+    flow
+}
+
+fn draw(app: &App) -> Buffer {
+    let Size { width, height } = app.state.size;
+    let area = Rect::new(0, 0, width, height);
+    let mut buffer = Buffer::empty(area);
+    crate::screen::render(app.view(), area, &mut buffer);
+    buffer
+}
+
+fn text(buffer: &Buffer) -> String {
+    let width = usize::from(buffer.area.width).max(1);
+    let mut out = String::new();
+    for line in buffer.content.chunks(width) {
+        let mut text = String::new();
+        let mut covered = 0;
+        for cell in line {
+            if covered > 0 {
+                covered -= 1;
+                continue;
+            }
+            covered = crate::paint::width(cell.symbol()).saturating_sub(1);
+            text.push_str(cell.symbol());
+        }
+        out.push_str(text.trim_end());
+        out.push('\n');
+    }
+    out
+}

@@ -1,0 +1,62 @@
+//! What a panel may look at: the state and the snapshot, and how they meet.
+
+use model::{Device, Selection, Snapshot};
+
+use crate::columns::Row;
+use crate::state::{RowPlace, State};
+use crate::theme::Look;
+
+/// Borrowed for one frame.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    /// What the user chose.
+    pub(crate) state: &'a State,
+    /// The last snapshot, if one has come.
+    pub(crate) snapshot: Option<&'a Snapshot>,
+}
+
+impl<'a> View<'a> {
+    /// Theme and glyphs.
+    pub(crate) fn look(self) -> Look {
+        self.state.look
+    }
+
+    /// Whether a snapshot has come and has no device in it.
+    pub(crate) fn has_no_device(self) -> bool {
+        self.snapshot
+            .is_some_and(|snapshot| snapshot.devices.is_empty())
+    }
+
+    /// The device that is shown: the one chosen, else the one asked for, else the first.
+    pub(crate) fn device(self) -> Option<&'a Device> {
+        let snapshot = self.snapshot?;
+        let find = |index| snapshot.devices.iter().find(|it| it.index == index);
+        self.state
+            .device
+            .and_then(find)
+            .or_else(|| match snapshot.selection {
+                Selection::One(index) => find(index),
+                Selection::All => None,
+            })
+            .or_else(|| snapshot.devices.first())
+    }
+
+    /// Row `place` of the table.
+    pub(crate) fn row(self, place: RowPlace) -> Option<Row<'a>> {
+        let process = self.snapshot?.processes.get(place.process)?;
+        Some(Row {
+            process,
+            charge: place.charge.and_then(|i| process.charges.get(i)),
+        })
+    }
+
+    /// The rows of the table in order.
+    pub(crate) fn rows(self) -> impl ExactSizeIterator<Item = Option<Row<'a>>> + Clone {
+        self.state.rows.iter().map(move |place| self.row(*place))
+    }
+
+    /// The selected row.
+    pub(crate) fn selected(self) -> Option<Row<'a>> {
+        self.row(*self.state.rows.get(self.state.cursor)?)
+    }
+}
