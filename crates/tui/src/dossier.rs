@@ -221,7 +221,11 @@ fn identity_line(snapshot: &Snapshot, process: &Process, look: Look) -> Paragrap
     let container = figure::measured(&process.container, look, |container| {
         container.as_ref().map_or_else(
             || "none".to_owned(),
-            |container| format!("{} {}", container.runtime, figure::clean(&container.id)),
+            |container| match (container.runtime, figure::clean(&container.id)) {
+                // The word before it says that already.
+                ("container", id) => id.to_string(),
+                (runtime, id) => format!("{runtime} {id}"),
+            },
         )
     });
     fact(&mut it, "container", &container, look);

@@ -6,8 +6,32 @@ use model::Container;
 pub fn container(text: &str) -> Option<Container> {
     text.lines()
         .filter_map(|line| line.splitn(3, ':').nth(2))
-        .find_map(|path| path.split('/').rev().find_map(component))
+        .find_map(in_path)
 }
+
+fn in_path(path: &str) -> Option<Container> {
+    let components: Vec<&str> = path.split('/').collect();
+    let mut found = components.iter().rev().find_map(|part| component(part))?;
+    if found.runtime == UNNAMED {
+        // Under cgroupfs the folder above names the runtime.
+        let named = |part: &&str| FOLDERS.iter().find(|(name, _)| part.starts_with(name));
+        if let Some((_, runtime)) = components.iter().find_map(named) {
+            found.runtime = runtime;
+        }
+    }
+    Some(found)
+}
+
+/// What a container is called whose path does not tell its runtime.
+const UNNAMED: &str = "container";
+
+/// Folders of cgroupfs by the runtime that makes them.
+const FOLDERS: &[(&str, &str)] = &[
+    ("docker", "docker"),
+    ("libpod_parent", "podman"),
+    ("kubepods", "kubernetes"),
+    ("containerd", "containerd"),
+];
 
 /// Prefixes of a path component with the runtime that writes them, under systemd
 /// (`docker-ID.scope`) and under cgroupfs (`docker/ID`, matched by the identifier alone).
@@ -41,7 +65,7 @@ fn component(component: &str) -> Option<Container> {
             id: name.into(),
         });
     }
-    is_identifier(stem).then(|| found("container", stem))
+    is_identifier(stem).then(|| found(UNNAMED, stem))
 }
 
 /// Container identifiers are 64 hexadecimal digits; 32 with some runtimes.
@@ -70,8 +94,16 @@ mod tests {
                 Some(("docker", &ID[..12])),
             ),
             (
-                format!("12:devices:/docker/{ID}"),
+                format!("0::/kubepods/besteffort/pod1/{ID}"),
+                Some(("kubernetes", &ID[..12])),
+            ),
+            (
+                format!("0::/elsewhere/{ID}"),
                 Some(("container", &ID[..12])),
+            ),
+            (
+                format!("12:devices:/docker/{ID}"),
+                Some(("docker", &ID[..12])),
             ),
             (
                 format!("0::/user.slice/user-1000.slice/libpod-{ID}.scope/container"),
