@@ -1,0 +1,102 @@
+//! A real llama.cpp server on the processor that maps a real model, listed by the simulated driver as a GPU client.
+//!
+//! `GPUTASKMAN_TEST_PYTHON` names a Python that has the server (`xllamacpp`) and the writer of model files (`gguf`);
+//! `.ci/run python` makes one. Without it the test says that it was skipped.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use fake_nvml::{Device, Generation, Kind, Process, Scenario};
+use serde_json::Value;
+
+use crate::support::{Folder, Program, driver};
+
+const MIB: u64 = 1 << 20;
+
+/// The server while it runs; it ends with its standard input.
+struct Server(Child);
+
+impl Server {
+    fn start(python: &str, model: &Path, port: u16) -> Self {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/llama_server.py");
+        let mut child = Command::new(python)
+            .arg(script)
+            .arg("-m")
+            .arg(model)
+            .args(["-c", "4096", "-np", "1", "--port", &port.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let ready = lines.find(|line| line.as_ref().is_ok_and(|line| line.starts_with("READY")));
+        assert!(ready.is_some(), "the server did not start");
+        Self(child)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _reaped = self.0.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn a_real_server_is_shown_with_its_model_weights_and_cache_each_in_its_class() {
+    let Ok(python) = std::env::var("GPUTASKMAN_TEST_PYTHON") else {
+        writeln!(std::io::stderr(), "SKIPPED: real_llama_server: GPUTASKMAN_TEST_PYTHON is not set").unwrap();
+        return;
+    };
+    let folder = Folder::new();
+    let model = folder.path().join("tiny-llama-q8_0.gguf");
+    let port = free_port();
+    let server = Server::start(&python, &model, port);
+    let process = Process::new(server.0.id(), Kind::Compute, 512 * MIB);
+    let device = Device { processes: vec![process], ..Device::default() };
+    let driver = driver(Generation::R580, &Scenario::default().with_device(device));
+
+    let ran = Program::line("--json").driver(&driver).run();
+    ran.ended(0);
+    let document = ran.json();
+    let row = &document["processes"][0];
+    let found = &row["models"][0];
+    assert_eq!(found["name"], "Tiny test llama");
+    assert_eq!(found["architecture"], "llama");
+    assert_eq!(found["quantization"], "Q8_0");
+    assert_eq!(found["label"], "confirmed");
+    let kinds: Vec<&Value> =
+        found["evidence"].as_array().unwrap().iter().map(|e| &e["source"]).collect();
+    assert_eq!(kinds, ["api", "mapped", "cmdline"]);
+    assert_eq!(row["server"]["state"], "ready");
+    assert_eq!(row["server"]["context"], 4096);
+
+    let memory = &row["devices"][0];
+    assert_eq!(memory["memory"]["vram_bytes"], 512 * MIB);
+    assert_eq!(memory["provenance"]["memory.vram_bytes"]["class"], "measured");
+    let segment = |kind: &str| {
+        let segments = row["segments_estimated"].as_array().unwrap();
+        segments.iter().find(|s| s["segment"] == kind).unwrap_or_else(|| panic!("no {kind}: {row}"))
+    };
+    // 4 layers, 2 heads of 32 for keys and as many for values, 4096 cells, f16.
+    let kv = segment("kv");
+    assert_eq!((&kv["bytes_low"], &kv["bytes_high"]), (&(4 * MIB).into(), &(4 * MIB).into()));
+    let weights = segment("weights")["bytes_high"].as_u64().unwrap();
+    let file = std::fs::metadata(&model).unwrap().len();
+    assert!(weights < file && weights > file * 9 / 10, "{weights} of {file}");
+    assert_eq!(row["receipt"]["class"], "estimated");
+
+    let text = Program::line("--once").driver(&driver).run();
+    text.ended(0);
+    for words in ["Tiny test llama", "Q8_0", "confirmed", "weights ~", "KV ~4.00M", "512M"] {
+        assert!(text.text().contains(words), "{words}: {}", text.text());
+    }
+    drop(server);
+}

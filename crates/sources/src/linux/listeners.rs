@@ -1,0 +1,133 @@
+//! The TCP ports a process listens on.
+
+use std::collections::HashSet;
+
+use model::Gap;
+use raw::Listener;
+
+use super::errors::gap_of_process;
+use super::open_files::descriptors;
+use super::place::{Place, link_text};
+use super::subject::Subject;
+
+/// Bytes read of each socket table, about 25 000 lines. The kernel lists listening sockets first, so that what is
+/// cut off is connections.
+const TABLE_BOUND: usize = 4 * 1024 * 1024;
+
+/// The state `TCP_LISTEN` as the tables print it.
+const LISTENING: &str = "0A";
+
+/// Its listening sockets, by port.
+pub(super) fn of(place: &Place, subject: &Subject) -> Result<Vec<Listener>, Gap> {
+    let (_, links) = descriptors(subject)?;
+    let own: HashSet<u64> = links
+        .iter()
+        .filter_map(|(_, text)| {
+            let inode = text.strip_prefix("socket:[")?.strip_suffix(']')?;
+            inode.parse().ok()
+        })
+        .collect();
+    if own.is_empty() {
+        return Ok(Vec::new());
+    }
+    let reachable = in_our_network(place, subject);
+    let mut found = Vec::new();
+    for (name, v6) in [("net/tcp", false), ("net/tcp6", true)] {
+        let table = match subject.start_of_text(name, TABLE_BOUND) {
+            Ok(table) => table,
+            // Without IPv6 there is no such table.
+            Err(_) if v6 => continue,
+            Err(error) => return Err(gap_of_process(error)),
+        };
+        let text = String::from_utf8_lossy(&table);
+        for (address, port, inode) in text.lines().filter_map(listening) {
+            if own.contains(&inode) {
+                found.push(Listener {
+                    port,
+                    loopback: reachable && is_reachable_on_loopback(address, v6),
+                    v6,
+                });
+            }
+        }
+    }
+    found.sort_by_key(|listener| (listener.port, listener.v6, !listener.loopback));
+    found.dedup_by_key(|listener| (listener.port, listener.v6));
+    Ok(found)
+}
+
+/// Whether its network namespace is ours; else the same port number is another socket here.
+fn in_our_network(place: &Place, subject: &Subject) -> bool {
+    let ours = place.proc().and_then(|proc| link_text(proc, "self/ns/net"));
+    let theirs = link_text(subject.folder(), "ns/net");
+    matches!((ours, theirs), (Ok(ours), Ok(theirs)) if ours == theirs)
+}
+
+/// Address, port and inode of a line about a listening socket:
+/// `sl local_address rem_address st tx:rx tr:when retrnsmt uid timeout inode …`.
+fn listening(line: &str) -> Option<(&str, u16, u64)> {
+    let mut fields = line.split_ascii_whitespace();
+    let local = fields.nth(1)?;
+    let state = fields.nth(1)?;
+    if state != LISTENING {
+        return None;
+    }
+    let inode = fields.nth(5)?.parse().ok()?;
+    let (address, port) = local.split_once(':')?;
+    Some((address, u16::from_str_radix(port, 16).ok()?, inode))
+}
+
+/// Whether a connection to 127.0.0.1 or `::1` reaches a socket bound to this address, which is printed as words
+/// in the machine's byte order.
+fn is_reachable_on_loopback(address: &str, v6: bool) -> bool {
+    let mut words = Vec::new();
+    for at in (0..address.len()).step_by(8) {
+        let word = address
+            .get(at..at + 8)
+            .and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let Some(word) = word else {
+            return false;
+        };
+        words.extend(word.to_ne_bytes());
+    }
+    if v6 {
+        <[u8; 16]>::try_from(words).is_ok_and(|bytes| {
+            let address = std::net::Ipv6Addr::from(bytes);
+            address.is_unspecified() || address.is_loopback()
+        })
+    } else {
+        <[u8; 4]>::try_from(words).is_ok_and(|bytes| {
+            let address = std::net::Ipv4Addr::from(bytes);
+            address.is_unspecified() || address == std::net::Ipv4Addr::LOCALHOST
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_listening_lines_count() {
+        let header = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
+        let listening_line = "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4242 1 0 100 0 0 10 0";
+        let connected = listening_line.replace(" 0A ", " 01 ");
+        assert_eq!(listening(header), None);
+        assert_eq!(listening(&connected), None);
+        assert_eq!(listening(listening_line), Some(("0100007F", 8080, 4242)));
+        assert_eq!(listening("0: x:y z 0A"), None);
+    }
+
+    #[test]
+    fn loopback_is_127_0_0_1_the_v6_one_and_any() {
+        let word = |bytes: [u8; 4]| format!("{:08X}", u32::from_ne_bytes(bytes));
+        assert!(is_reachable_on_loopback(&word([127, 0, 0, 1]), false));
+        assert!(is_reachable_on_loopback(&word([0; 4]), false));
+        assert!(!is_reachable_on_loopback(&word([127, 0, 0, 2]), false));
+        assert!(!is_reachable_on_loopback(&word([10, 0, 0, 1]), false));
+        let last = word([0, 0, 0, 1]);
+        assert!(is_reachable_on_loopback(&format!("{:024X}{last}", 0), true));
+        assert!(is_reachable_on_loopback(&format!("{:032X}", 0), true));
+        assert!(!is_reachable_on_loopback("FE800000", true));
+        assert!(!is_reachable_on_loopback("äöü", false));
+    }
+}

@@ -1,0 +1,29 @@
+//! Reads of files, processes and sockets on Linux.
+//!
+//! * `place`: where `/proc`, `/sys` and the root of a process are, on the live machine or below a directory.
+//! * `beneath`: opening files that cannot leave a root and cannot block.
+//! * `inline`: reads the kernel answers from memory.
+//! * `posted`: reads that may hang; one module each where there is more to do than to read a text.
+//!
+//! It must not interpret what it reads beyond what the question asks for.
+
+mod beneath;
+mod environment;
+mod errors;
+mod files;
+mod inline;
+mod listeners;
+mod maps;
+mod open_files;
+mod place;
+mod posted;
+mod subject;
+mod text;
+mod users;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use inline::InlineReads;
+pub(crate) use place::Place;
+pub(crate) use posted::PostedReads;

@@ -1,0 +1,80 @@
+//! The process a question is about, held open so that it cannot become another one.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use model::Gap;
+use raw::ProcessRef;
+use rustix::io::Errno;
+
+use super::beneath;
+use super::errors::gap_of_process;
+use super::place::Place;
+use super::text::{Unread, read_all};
+
+/// `/proc/PID/stat` has 52 numbers and a name of at most 64 bytes.
+const STAT_BOUND: usize = 4 * 1024;
+
+/// The start time is field 22; the fields behind the name start with the third.
+const START_FIELD: usize = 22 - 3;
+
+/// A process whose start time is the one asked about.
+pub(super) struct Subject {
+    folder: OwnedFd,
+    who: ProcessRef,
+}
+
+impl Subject {
+    pub(super) fn open(place: &Place, who: ProcessRef) -> Result<Self, Gap> {
+        let folder = place.process(who.pid).map_err(gap_of_process)?;
+        let subject = Self { folder, who };
+        subject.confirm()?;
+        Ok(subject)
+    }
+
+    /// Whether it is still that process; otherwise what was read is about another one, or about none.
+    pub(super) fn confirm(&self) -> Result<(), Gap> {
+        let text = self.text("stat", STAT_BOUND)?;
+        match start_ticks(&text) {
+            Some(ticks) if ticks == self.who.start_ticks => Ok(()),
+            Some(_) => Err(Gap::Exited),
+            None => Err(Gap::Malformed),
+        }
+    }
+
+    /// A text in its folder.
+    pub(super) fn text(&self, name: &str, bound: usize) -> Result<Vec<u8>, Gap> {
+        let file = beneath::open_in(self.folder.as_fd(), name).map_err(gap_of_process)?;
+        let mut text = Vec::new();
+        read_all(&file, &mut text, bound).map_err(|error| error.gap(gap_of_process))?;
+        Ok(text)
+    }
+
+    /// As much of a text in its folder as the bound allows, and no error where it is longer.
+    pub(super) fn start_of_text(&self, name: &str, bound: usize) -> Result<Vec<u8>, Errno> {
+        let (folder, name) = match name.split_once('/') {
+            Some((folder, name)) => (beneath::folder_in(self.folder.as_fd(), folder)?, name),
+            None => (self.folder.try_clone().map_err(|_| Errno::MFILE)?, name),
+        };
+        let file = beneath::open_in(folder.as_fd(), name)?;
+        let mut text = Vec::new();
+        match read_all(&file, &mut text, bound) {
+            Ok(()) | Err(Unread::OverBound) => Ok(text),
+            Err(Unread::System(error)) => Err(error),
+        }
+    }
+
+    pub(super) fn folder(&self) -> &OwnedFd {
+        &self.folder
+    }
+}
+
+/// Field 22. The name before it may contain spaces and parentheses, so the fields are counted from the last one.
+pub(super) fn start_ticks(stat: &[u8]) -> Option<u64> {
+    let end_of_name = stat.iter().rposition(|byte| *byte == b')')?;
+    let fields = std::str::from_utf8(stat.get(end_of_name + 1..)?).ok()?;
+    fields
+        .split_ascii_whitespace()
+        .nth(START_FIELD)?
+        .parse()
+        .ok()
+}

@@ -1,0 +1,217 @@
+//! One sweep: the calls of a plan, device by device.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use model::Gap;
+use raw::nvml::{
+    CallAnswer, DeviceCall, DeviceSweep, Groups, NvmlPlan, NvmlSweep, Output, SystemCall,
+};
+use raw::{Answer, Stamped};
+
+use super::ffi::{Device, List};
+use super::library::{Library, stamped};
+use super::lists::{self, Buffers};
+use super::loader::Loader;
+use crate::bell::locked;
+use crate::clock;
+use crate::worker::{Driver, Patience, Place, Progress, Retired};
+
+/// Devices asked at most; more than any machine has, so that a wrong count costs little.
+const MAX_DEVICES: i64 = 256;
+
+/// Window of the first samples of a device, microseconds. Without one the driver averages over its whole buffer
+/// and reports processes that ended long ago.
+const FIRST_WINDOW_US: i64 = 1_000_000;
+
+/// What the threads that ask NVML share.
+#[derive(Clone)]
+pub(crate) struct Nvml(Arc<Shared>);
+
+struct Shared {
+    loader: Loader,
+    /// Slots whose handle was asked for once; the first time may initialise the device and take seconds.
+    met: Mutex<BTreeSet<u32>>,
+}
+
+impl Nvml {
+    /// `library` replaces the search by name.
+    pub(crate) fn new(library: Option<PathBuf>) -> Self {
+        Self(Arc::new(Shared {
+            loader: Loader::new(library),
+            met: Mutex::default(),
+        }))
+    }
+
+    /// A driver for one thread.
+    pub(crate) fn driver(&self) -> NvmlDriver {
+        NvmlDriver {
+            shared: Arc::clone(&self.0),
+            buffers: Buffers::default(),
+        }
+    }
+}
+
+/// One thread's access to NVML.
+pub(crate) struct NvmlDriver {
+    shared: Arc<Shared>,
+    buffers: Buffers,
+}
+
+impl Driver for NvmlDriver {
+    type Plan = NvmlPlan;
+    type Sweep = NvmlSweep;
+
+    fn sweep(
+        &mut self,
+        plan: &NvmlPlan,
+        skipped: &BTreeSet<u32>,
+        progress: &Progress,
+    ) -> Result<NvmlSweep, Retired> {
+        let loader = &self.shared.loader;
+        let patience = if loader.is_ready() {
+            Patience::Usual
+        } else {
+            Patience::First
+        };
+        progress.enter(Place::Whole, patience)?;
+        let (library, ready) = loader.ready();
+        let Some(ready) = ready else {
+            return Ok(NvmlSweep {
+                library,
+                system: Vec::new(),
+                devices: Vec::new(),
+            });
+        };
+        let system: Vec<_> = SystemCall::ALL
+            .iter()
+            .map(|call| (*call, ready.system(*call)))
+            .collect();
+        let count = system.last().map_or(0, |(_, answer)| {
+            loader.note(answer.value.rc);
+            count(&answer.value)
+        });
+        progress.enter(Place::Whole, Patience::Usual)?;
+        let devices = (0..count)
+            .map(|slot| self.device(&ready, slot, plan, skipped, progress))
+            .collect::<Result<_, Retired>>()?;
+        Ok(NvmlSweep {
+            library,
+            system: system.into_iter().map(|(call, a)| (call, Ok(a))).collect(),
+            devices,
+        })
+    }
+
+    fn close(&mut self) {
+        self.shared.loader.shut_down();
+    }
+}
+
+impl NvmlDriver {
+    fn device(
+        &mut self,
+        library: &Library,
+        slot: u32,
+        plan: &NvmlPlan,
+        skipped: &BTreeSet<u32>,
+        progress: &Progress,
+    ) -> Result<DeviceSweep, Retired> {
+        let known = plan.samples_after.iter().find(|(known, _)| *known == slot);
+        let (asked, after) = match known {
+            Some((_, after)) => (plan.groups, *after),
+            None => {
+                let window = clock::wall_us().saturating_sub(FIRST_WINDOW_US);
+                (Groups::all(), u64::try_from(window).unwrap_or(0))
+            }
+        };
+        let mut sweep = DeviceSweep {
+            slot,
+            asked,
+            handle: Err(Gap::TimedOut),
+            calls: Vec::new(),
+        };
+        if skipped.contains(&slot) {
+            return Ok(sweep);
+        }
+        let patience = if locked(&self.shared.met).contains(&slot) {
+            Patience::Usual
+        } else {
+            Patience::First
+        };
+        progress.enter(Place::Device(slot), patience)?;
+        let (handle, device) = library.api.device(slot);
+        sweep.handle = Ok(stamped(handle));
+        progress.enter(Place::Device(slot), Patience::Usual)?;
+        if patience == Patience::First {
+            locked(&self.shared.met).insert(slot);
+        }
+        if let Some(device) = device {
+            let calls = DeviceCall::ALL.iter().copied();
+            let calls = calls.filter(|call| asked.contains(call.group()));
+            sweep.calls.reserve_exact(DeviceCall::ALL.len());
+            for call in calls {
+                let answer = self.call(library, call, device, after);
+                progress.check()?;
+                sweep.calls.push((call, answer));
+            }
+        }
+        Ok(sweep)
+    }
+
+    fn call(
+        &mut self,
+        library: &Library,
+        call: DeviceCall,
+        device: Device,
+        after: u64,
+    ) -> Answer<CallAnswer> {
+        let api = library.api;
+        let buffers = &mut self.buffers;
+        let value = match call {
+            DeviceCall::Name => api.name(device),
+            DeviceCall::Uuid => api.uuid(device),
+            DeviceCall::PciInfo => api.pci_info(device),
+            DeviceCall::CudaComputeCapability => api.compute_capability(device),
+            DeviceCall::MigMode => api.mig_mode(device),
+            DeviceCall::MemoryInfo => library.memory(device),
+            DeviceCall::UtilizationRates => api.utilization(device),
+            DeviceCall::EncoderUtilization => api.encoder(device),
+            DeviceCall::DecoderUtilization => api.decoder(device),
+            // The second argument is nvmlClockType_t.
+            DeviceCall::ClockGraphics => api.clock(device, 0),
+            DeviceCall::ClockSm => api.clock(device, 1),
+            DeviceCall::ClockMemory => api.clock(device, 2),
+            DeviceCall::ClockVideo => api.clock(device, 3),
+            DeviceCall::Temperature => library.temperature(device),
+            DeviceCall::PowerUsage => api.power_usage(device),
+            DeviceCall::EnforcedPowerLimit => api.enforced_power_limit(device),
+            DeviceCall::FanSpeed => api.fan_speed(device),
+            DeviceCall::PerformanceState => api.performance_state(device),
+            DeviceCall::PcieLinkGeneration => api.pcie_generation(device),
+            DeviceCall::PcieLinkWidth => api.pcie_width(device),
+            DeviceCall::ComputeProcesses => {
+                lists::processes(library, List::Compute, device, buffers)?
+            }
+            DeviceCall::GraphicsProcesses => {
+                lists::processes(library, List::Graphics, device, buffers)?
+            }
+            DeviceCall::MpsProcesses => lists::processes(library, List::Mps, device, buffers)?,
+            DeviceCall::ProcessUtilization => lists::samples(library, device, after, buffers),
+            // The second argument is nvmlPcieUtilCounter_t.
+            DeviceCall::PcieTx => api.pcie_throughput(device, 0),
+            DeviceCall::PcieRx => api.pcie_throughput(device, 1),
+        };
+        Ok(Stamped {
+            at: clock::stamp(),
+            value,
+        })
+    }
+}
+
+fn count(answer: &CallAnswer) -> u32 {
+    match answer.out {
+        Output::Number(count) => u32::try_from(count.clamp(0, MAX_DEVICES)).unwrap_or(0),
+        _ => 0,
+    }
+}
