@@ -8,6 +8,7 @@ use model::{
 };
 
 use crate::models::{Findings, categorise, runtimes};
+use crate::nvml::ListGap;
 use crate::processes::{Facts, Watched};
 
 /// Sorts devices into index order and numbers them: by vendor group, then by memory, largest first
@@ -100,7 +101,13 @@ fn receipt(charges: &[Charge], findings: &Findings) -> Option<model::receipt::Re
 }
 
 /// Fills in what of a device depends on its processes.
-pub(crate) fn account(device: &mut Device, processes: &[Process], notices: &mut Vec<Notice>) {
+pub(crate) fn account(
+    device: &mut Device,
+    processes: &[Process],
+    list_gaps: &[ListGap],
+    at: Stamp,
+    notices: &mut Vec<Notice>,
+) {
     let mut attributed = Total::nothing();
     let mut shares: BTreeMap<Category, Total> = BTreeMap::new();
     for process in processes {
@@ -136,7 +143,29 @@ pub(crate) fn account(device: &mut Device, processes: &[Process], notices: &mut 
         counter: "used - attributed",
         at,
     };
+    if let Some(first) = list_gaps.first() {
+        let lists: Vec<&str> = list_gaps.iter().map(|missing| missing.list).collect();
+        notices.push(Notice {
+            code: "process_list_missing",
+            severity: Severity::Warning,
+            subject: format!("gpu:{}", device.index).into(),
+            text: format!(
+                "processes of GPU {} may be missing: {} ({})",
+                device.index,
+                first.gap.sentence(),
+                lists.join(", ")
+            )
+            .into(),
+        });
+    }
     device.memory.unattributed = match &device.memory.used {
+        // Without any list nobody's share is known, and a remainder would be a claim.
+        _ if list_gaps.len() > 1 && attributed.counted == 0 => {
+            let gap = list_gaps
+                .first()
+                .map_or(Gap::InputMissing, |missing| missing.gap);
+            Reading::missing(gap, from(at))
+        }
         Reading::Missing(missing) => Reading::missing(Gap::InputMissing, from(missing.from.at)),
         Reading::Known(Measured {
             value,
@@ -158,8 +187,8 @@ pub(crate) fn account(device: &mut Device, processes: &[Process], notices: &mut 
             }
             let rest = Bytes(value.0.saturating_sub(attributed.known.0));
             Reading::Known(Estimated {
-                // What a row without a size holds is in the rest too.
-                low: if attributed.is_complete() {
+                // What a row without a size or in a missing list holds is in the rest too.
+                low: if attributed.is_complete() && list_gaps.is_empty() {
                     rest
                 } else {
                     Bytes(0)

@@ -42,6 +42,8 @@ pub struct Collector {
     models: Models,
     totals: BTreeMap<DeviceKey, Bytes>,
     last_regular: Option<Stamp>,
+    /// When the last regular refresh was due: the beat that the next one keeps to.
+    beat_ns: u64,
     catch_ups: u32,
     planned_regular: bool,
     pending: bool,
@@ -60,6 +62,7 @@ impl Collector {
             models: Models::default(),
             totals: BTreeMap::new(),
             last_regular: None,
+            beat_ns: 0,
             catch_ups: 0,
             planned_regular: true,
             pending: true,
@@ -79,6 +82,11 @@ impl Collector {
             Pace::Live => 150_000_000,
             Pace::OneShot(patience_ns) => patience_ns,
         };
+        // Whether devices sleep has to be known before a driver is asked for the first time.
+        if !self.host.is_known() {
+            self.planned_regular = false;
+            return TickPlan::default();
+        }
         let Some(last) = self.last_regular else {
             self.planned_regular = true;
             return TickPlan {
@@ -93,7 +101,13 @@ impl Collector {
         } else {
             interval_ns.max(RETRY_NS)
         };
-        let due = last.mono_ns.saturating_add(interval_ns);
+        // On the beat, unless a refresh took longer than an interval: then from its end.
+        let on_beat = self.beat_ns.saturating_add(interval_ns);
+        let due = if on_beat > last.mono_ns {
+            on_beat
+        } else {
+            last.mono_ns.saturating_add(interval_ns)
+        };
         // The first sweep is late: look again soon rather than an interval later.
         let due = if self.waiting_for_drivers {
             last.mono_ns.saturating_add(wait_ns)
@@ -110,12 +124,18 @@ impl Collector {
             };
         }
         self.planned_regular = true;
+        self.beat_ns = due;
         TickPlan {
             not_before_ns: due,
             early_when_answered: false,
             wait_ns,
             nvml: self.nvml.plan(),
         }
+    }
+
+    /// Whether the planned refresh is one at the interval, not one that only takes late answers.
+    pub const fn is_regular(&self) -> bool {
+        self.planned_regular
     }
 
     /// One refresh. Cannot fail: what a stage could not do is a gap or a notice in the snapshot.
@@ -167,11 +187,13 @@ impl Collector {
             self.models.end(&keys);
         });
         let mut devices: Vec<Device> = devices.into_iter().map(|(_, device)| device).collect();
+        let list_gaps = self.nvml.list_gaps(&index_of, now);
         let mut account_notices = Vec::new();
         guarded("accounts", &mut notices, || {
             assemble::sort(&mut processes);
             for device in &mut devices {
-                assemble::account(device, &processes, &mut account_notices);
+                let gaps = list_gaps.get(&device.index).map_or(&[][..], Vec::as_slice);
+                assemble::account(device, &processes, gaps, now, &mut account_notices);
             }
         });
         notices.append(&mut account_notices);
@@ -311,7 +333,7 @@ impl Collector {
             devices,
             processes,
             notices,
-            pending: self.nvml.is_pending()
+            pending: self.nvml.is_pending(&self.facts)
                 || self.processes.is_waiting()
                 || self.models.is_waiting(),
         }
@@ -320,12 +342,15 @@ impl Collector {
     /// Remembers what the next plan depends on.
     fn settle(&mut self, snapshot: &Snapshot) {
         if self.planned_regular {
+            if self.last_regular.is_none() {
+                self.beat_ns = snapshot.at.mono_ns;
+            }
             self.last_regular = Some(snapshot.at);
             self.catch_ups = 0;
         } else {
             self.catch_ups += 1;
         }
-        self.waiting_for_drivers = self.nvml.is_pending();
+        self.waiting_for_drivers = self.nvml.is_pending(&self.facts);
         self.pending = self.processes.is_waiting() || self.models.is_waiting();
         self.any_device = !snapshot.devices.is_empty() || self.waiting_for_drivers;
     }

@@ -87,6 +87,11 @@ impl Host {
         });
     }
 
+    /// Whether the machine has been looked at.
+    pub(crate) const fn is_known(&self) -> bool {
+        self.bus.is_some()
+    }
+
     /// What is known of the machine; `None` only if reading it failed altogether.
     pub(crate) fn facts(&self, machine: &dyn Machine) -> HostFacts {
         self.facts.clone().unwrap_or_else(|| HostFacts {

@@ -146,7 +146,7 @@ fn gpu(text: &str) -> Result<Gpu, String> {
 
 fn interval(text: &str) -> Result<Duration, String> {
     let duration = seconds(text)?;
-    if (Duration::from_millis(250)..=Duration::from_secs(3600)).contains(&duration) {
+    if (Duration::from_millis(250)..=Duration::from_hours(1)).contains(&duration) {
         Ok(duration)
     } else {
         Err("the interval must be from 0.25 to 3600 seconds".to_owned())

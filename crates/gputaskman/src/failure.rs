@@ -51,6 +51,11 @@ impl Failure {
         }
     }
 
+    /// Whether the command line is at fault.
+    pub(crate) const fn is_usage(&self) -> bool {
+        self.code == USAGE
+    }
+
     /// Says it on stderr and gives the exit code. A reader of stdout that went away is no failure.
     #[expect(clippy::print_stderr, reason = "this is where failures are said")]
     pub(crate) fn report(self) -> ExitCode {

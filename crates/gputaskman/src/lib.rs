@@ -26,7 +26,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    match commands::run(cli) {
+    match commands::run(&cli) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => failure.report(),
     }

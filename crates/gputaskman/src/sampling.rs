@@ -15,6 +15,9 @@ const REPORT_PATIENCE_NS: u64 = 3_000_000_000;
 /// takes one to two seconds.
 const FIRST_PATIENCE_NS: u64 = 20_000_000_000;
 
+/// How long a report waits for a driver before it looks at what else has come.
+const DRIVER_PATIENCE_NS: u64 = 1_000_000_000;
+
 /// A pause in a recording is shown no longer than this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
@@ -25,11 +28,10 @@ pub(crate) fn once(
     mut late: impl FnMut(),
 ) -> Result<Arc<Snapshot>, Ended> {
     let mut collector = Collector::new(machine.facts());
-    let mut patience_ns = 1_000_000_000;
     let mut started_ns = None;
     let mut said = false;
     loop {
-        let plan = collector.plan(Pace::OneShot(patience_ns));
+        let plan = collector.plan(Pace::OneShot(DRIVER_PATIENCE_NS));
         let tick = machine.begin_tick(&plan)?;
         let start = *started_ns.get_or_insert(tick.now.mono_ns);
         let snapshot = collector.tick(machine, tick);
@@ -43,11 +45,10 @@ pub(crate) fn once(
             .iter()
             .any(|source| source.state == model::SourceState::Pending);
         if drivers_pending {
-            if !said {
+            if waited_ns >= DRIVER_PATIENCE_NS / 2 && !said {
                 said = true;
                 late();
             }
-            patience_ns = 1_000_000_000;
         } else if waited_ns > REPORT_PATIENCE_NS {
             return Ok(snapshot);
         }

@@ -11,6 +11,7 @@ use raw::nvml::{
     CallAnswer, DeviceCall, MEMORY_NOT_AVAILABLE, NO_INSTANCE, Output, ProcessRow, code,
 };
 
+use super::answers::reason;
 use super::samples::Verdict;
 use super::state::{DeviceState, ListedProcess, Nvml};
 
@@ -57,6 +58,50 @@ impl Nvml {
             }
         }
         charges
+    }
+}
+
+/// Why a device's rows may be incomplete.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct ListGap {
+    /// The list's name at NVML.
+    pub(crate) list: &'static str,
+    pub(crate) gap: Gap,
+}
+
+impl Nvml {
+    /// Compute and graphics lists that could not be read, by device index. The MPS list is left
+    /// out: old drivers lack it, and whether its clients are in the compute list is not documented.
+    pub(crate) fn list_gaps(
+        &self,
+        index_of: &BTreeMap<u32, u32>,
+        now: Stamp,
+    ) -> BTreeMap<u32, Vec<ListGap>> {
+        let mut gaps = BTreeMap::new();
+        for (slot, state) in &self.devices {
+            let Some(index) = index_of.get(slot) else {
+                continue;
+            };
+            let missing: Vec<ListGap> =
+                [DeviceCall::ComputeProcesses, DeviceCall::GraphicsProcesses]
+                    .into_iter()
+                    .filter_map(|call| {
+                        let gap = match state.shown(call, now, self.shown_for_ms) {
+                            Ok(answer) if answer.value.rc == code::SUCCESS => return None,
+                            Ok(answer) => reason(answer.value.rc),
+                            Err(gap) => gap,
+                        };
+                        Some(ListGap {
+                            list: call.name(),
+                            gap,
+                        })
+                    })
+                    .collect();
+            if !missing.is_empty() {
+                gaps.insert(*index, missing);
+            }
+        }
+        gaps
     }
 }
 

@@ -8,4 +8,5 @@ mod lists;
 mod samples;
 mod state;
 
+pub(crate) use lists::ListGap;
 pub(crate) use state::{ListedProcess, Nvml};

@@ -123,8 +123,9 @@ impl Nvml {
     }
 
     /// Whether the first sweep is still on its way.
-    pub(crate) fn is_pending(&self) -> bool {
-        self.library.is_none() && self.missing.is_none() && self.overdue.is_some()
+    pub(crate) fn is_pending(&self, facts: &MachineFacts) -> bool {
+        let asked = !facts.nvml_names.is_empty() && self.asleep.is_none();
+        asked && self.library.is_none() && self.missing.is_none()
     }
 
     /// Whether every device's lists are of the last sweep.

@@ -16,18 +16,18 @@ use crate::failure::{Failure, Outcome};
 use crate::printing;
 
 /// Runs what was typed.
-pub(crate) fn run(cli: Cli) -> Outcome {
+pub(crate) fn run(cli: &Cli) -> Outcome {
     match &cli.command {
-        Some(Command::Record(record)) => record::run(&cli, record),
-        Some(Command::Replay { file }) => replay::run(&cli, file),
-        Some(Command::Demo) => demo::run(&cli),
-        None if cli.view.list_gpus => report::list_gpus(&cli),
-        None if cli.view.json || cli.view.once => report::once(&cli),
+        Some(Command::Record(record)) => record::run(cli, record),
+        Some(Command::Replay { file }) => replay::run(cli, file),
+        Some(Command::Demo) => demo::run(cli),
+        None if cli.view.list_gpus => report::list_gpus(cli),
+        None if cli.view.json || cli.view.once => report::once(cli),
         None if !printing::to_terminal() => {
             printing::note("standard output is no terminal, so this is the report of --once");
-            report::once(&cli)
+            report::once(cli)
         }
-        None => live::run(&cli),
+        None => live::run(cli),
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
     .map_err(Failure::failed)?;
     let origin = match &options.synthetic {
         Some(note) => synthetic(note),
-        None => live.facts().origin.clone(),
+        None => unnamed(live.facts().origin.clone(), level),
     };
     let machine = RedactingMachine::new(Relabelled::new(live, origin), level);
     let tool = format!("gputaskman {}", output::VERSION);
@@ -64,10 +64,28 @@ pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
         .and_then(Sink::finish)
         .with_context(what)
         .map_err(Failure::failed);
-    let (code, refreshes) = taken?;
+    let (code, refreshes) = match taken {
+        // Refused for what was typed: nothing of it stays behind. The file is ours, it was not there before.
+        Err(failure) if failure.is_usage() => {
+            let _ = std::fs::remove_file(&options.output);
+            return Err(failure);
+        }
+        taken => taken?,
+    };
     finished?;
     printing::note(&format!("{refreshes} refreshes recorded"));
     Ok(code)
+}
+
+/// The note of a directory is its path, which is a name that redaction cannot see.
+fn unnamed(origin: model::Origin, level: Redaction) -> model::Origin {
+    match origin.kind {
+        model::OriginKind::Directory if level != Redaction::None => model::Origin {
+            note: Some("a directory".into()),
+            ..origin
+        },
+        _ => origin,
+    }
 }
 
 fn take<M: Machine>(
@@ -81,7 +99,7 @@ fn take<M: Machine>(
     let mut started_ns = None;
     loop {
         let plan = collector.plan(Pace::Live);
-        let regular = plan.nvml.is_some();
+        let regular = collector.is_regular();
         let Ok(tick) = machine.begin_tick(&plan) else {
             return Ok((DONE, refreshes));
         };

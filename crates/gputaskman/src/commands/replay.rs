@@ -32,16 +32,19 @@ pub(super) fn run(cli: &Cli, file: &Path) -> Outcome {
 
 fn load(file: &Path) -> Result<Capture, Failure> {
     let what = || format!("cannot read the recording {}", file.display());
-    let input = File::open(file)
+    // Before it is opened: a FIFO without a writer would never let go.
+    let meta = std::fs::metadata(file)
         .with_context(what)
         .map_err(Failure::failed)?;
-    let is_file = input.metadata().is_ok_and(|meta| meta.is_file());
-    if !is_file {
+    if !meta.is_file() {
         return Err(Failure::failed(anyhow::anyhow!(
             "{} is no regular file",
             file.display()
         )));
     }
+    let input = File::open(file)
+        .with_context(what)
+        .map_err(Failure::failed)?;
     Capture::load(input).with_context(what).map_err(|error| {
         Failure::failed(error).with_hint("recordings are made by gputaskman record -o FILE")
     })

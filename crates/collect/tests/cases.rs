@@ -1,0 +1,77 @@
+//! Runs the cases in `cases/` and in the folders of `CASES_DIR` through the whole collector.
+//!
+//! A case is a file `PREFIX.NAME.json`; the prefix says which runner it is for. `cases/README.md` has the format.
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a runner walks folders and fails loudly"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+mod cases {
+    pub(crate) mod kv_cache;
+    pub(crate) mod machine;
+}
+
+use cases::kv_cache;
+
+/// What runs the cases of a prefix; an error says what is wrong with the case or with the answer.
+type Runner = fn(&Path) -> Result<(), String>;
+
+const RUNNERS: &[(&str, Runner)] = &[("kv-cache", kv_cache::run)];
+
+#[test]
+fn every_case_comes_out_as_expected() {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
+    let others = std::env::var_os("CASES_DIR").unwrap_or_default();
+    let mut folders = vec![own];
+    folders.extend(std::env::split_paths(&others).filter(|path| !path.as_os_str().is_empty()));
+    let (mut run, mut failed) = (0, Vec::new());
+    let mut without_runner = BTreeMap::<String, usize>::new();
+    for file in folders.iter().flat_map(|folder| case_files(folder)) {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let prefix = name.split('.').next().unwrap_or(&name);
+        match RUNNERS.iter().find(|(known, _)| *known == prefix) {
+            Some((_, runner)) => {
+                run += 1;
+                if let Err(problem) = runner(&file) {
+                    failed.push(format!("{}: {problem}", file.display()));
+                }
+            }
+            None => *without_runner.entry(prefix.to_owned()).or_default() += 1,
+        }
+    }
+    for (prefix, count) in &without_runner {
+        let skipped = format!("SKIPPED: {count} case(s): no runner for {prefix} yet\n");
+        std::io::stderr().write_all(skipped.as_bytes()).unwrap();
+    }
+    assert!(run > 0, "no case was run, in {folders:?}");
+    assert!(
+        failed.is_empty(),
+        "{} of {run} cases failed:\n{}",
+        failed.len(),
+        failed.join("\n")
+    );
+}
+
+/// The files of a folder that are named as cases are, in order.
+fn case_files(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let is_case = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        path.is_file() && name.ends_with(".json") && name.matches('.').count() >= 2
+    };
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(is_case)
+        .collect();
+    files.sort();
+    files
+}
