@@ -1,4 +1,5 @@
 //! The program `gputaskman`.
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

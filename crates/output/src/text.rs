@@ -74,13 +74,14 @@ fn notices(page: &mut Page, snapshot: &Snapshot) {
         );
     }
     let status = snapshot.process_status;
-    if status.scan == ScanState::Partial {
+    let said = |code: &str| snapshot.notices.iter().any(|notice| notice.code == code);
+    if status.scan == ScanState::Partial && !said("process_list_missing") {
         page.sentence(
             "  !      ",
             "the process list is incomplete: a device's lists are missing or old",
         );
     }
-    if status.unreadable > 0 {
+    if status.unreadable > 0 && !said("unreadable_processes") {
         page.sentence(
             "  i      ",
             &format!(

@@ -91,6 +91,7 @@ impl App {
                 self.toggle(Overlay::Sort);
                 let sorted = self.state.sort.column;
                 let line = overlay::sortable(self.view()).position(|it| it == sorted);
+                // tidy: the first line of the list
                 self.state.overlay_line = line.unwrap_or(0);
             }
             Action::Open => return self.open(),

@@ -204,8 +204,11 @@ fn identity_line(snapshot: &Snapshot, process: &Process, look: Look) -> Paragrap
     let parent = figure::measured(&process.parent, look, ToString::to_string);
     fact(&mut it, "parent", &parent, look);
     let started = figure::measured(&process.started, look, |wall_us| {
-        let ms = snapshot.at.wall_us.saturating_sub(*wall_us) / 1000;
-        let age = output::format::age(u64::try_from(ms).unwrap_or(0));
+        // A start in the future is a clock that was set back: no age to tell.
+        let ms = u64::try_from(snapshot.at.wall_us.saturating_sub(*wall_us) / 1000);
+        let Ok(age) = ms.map(output::format::age) else {
+            return format!("{} UTC", figure::clock(*wall_us));
+        };
         format!("{} UTC, {age} ago", figure::clock(*wall_us))
     });
     fact(&mut it, "started", &started, look);

@@ -2,6 +2,7 @@
 
 mod category;
 mod claims;
+mod described;
 mod files;
 mod flags;
 mod memory;

@@ -71,13 +71,13 @@ enum Join {
 impl Samples {
     /// The time stamp after which the next sweep asks; `None` before the first.
     pub(super) fn ask_after(&self) -> Option<u64> {
-        self.asked
-            .then(|| u64::try_from(self.newest_us).unwrap_or(0))
+        // A clock before 1970 asks for everything.
+        self.asked.then(|| self.newest_us.max(0).unsigned_abs())
     }
 
     /// Length of the last window, in milliseconds.
     pub(super) fn window_ms(&self) -> u64 {
-        u64::try_from(self.window_us / 1000).unwrap_or(0)
+        self.window_us.unsigned_abs() / 1000
     }
 
     /// Takes an answer in.

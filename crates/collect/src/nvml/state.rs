@@ -299,8 +299,8 @@ impl Nvml {
                 Some(Ok(handle)) if handle.value.rc == code::GPU_IS_LOST => Some((
                     "device_lost",
                     format!(
-                        "GPU {index} is lost: {}",
-                        Gap::GpuLost.remedy().unwrap_or_default()
+                        "GPU {index} is lost: {}; the kernel log may say why",
+                        Gap::GpuLost.sentence()
                     ),
                 )),
                 Some(Ok(handle)) if handle.value.rc != code::SUCCESS => Some((

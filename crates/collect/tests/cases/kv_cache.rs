@@ -120,7 +120,7 @@ fn collected(case: &Case, header: Vec<u8>) -> Result<Process, String> {
     let mut machine = Memory::new(model_path(case), header, len);
     machine.command_line = case.command_line.join("\0") + "\0";
     for (name, value) in &case.environment {
-        machine.environment += &format!("{name}={value}\0");
+        machine.environment += &[name, "=", value, "\0"].concat();
     }
     let mut collector = Collector::new(machine.facts());
     let mut last = None;

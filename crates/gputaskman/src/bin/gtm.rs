@@ -1,4 +1,5 @@
 //! The same program under its short name.
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

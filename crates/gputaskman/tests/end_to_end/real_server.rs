@@ -46,13 +46,21 @@ impl Drop for Server {
 }
 
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port()
 }
 
 #[test]
 fn a_real_server_is_shown_with_its_model_weights_and_cache_each_in_its_class() {
     let Ok(python) = std::env::var("GPUTASKMAN_TEST_PYTHON") else {
-        writeln!(std::io::stderr(), "SKIPPED: real_llama_server: GPUTASKMAN_TEST_PYTHON is not set").unwrap();
+        writeln!(
+            std::io::stderr(),
+            "SKIPPED: real_llama_server: GPUTASKMAN_TEST_PYTHON is not set"
+        )
+        .unwrap();
         return;
     };
     let folder = Folder::new();
@@ -60,7 +68,10 @@ fn a_real_server_is_shown_with_its_model_weights_and_cache_each_in_its_class() {
     let port = free_port();
     let server = Server::start(&python, &model, port);
     let process = Process::new(server.0.id(), Kind::Compute, 512 * MIB);
-    let device = Device { processes: vec![process], ..Device::default() };
+    let device = Device {
+        processes: vec![process],
+        ..Device::default()
+    };
     let driver = driver(Generation::R580, &Scenario::default().with_device(device));
 
     let ran = Program::line("--json").driver(&driver).run();
@@ -72,30 +83,53 @@ fn a_real_server_is_shown_with_its_model_weights_and_cache_each_in_its_class() {
     assert_eq!(found["architecture"], "llama");
     assert_eq!(found["quantization"], "Q8_0");
     assert_eq!(found["label"], "confirmed");
-    let kinds: Vec<&Value> =
-        found["evidence"].as_array().unwrap().iter().map(|e| &e["source"]).collect();
+    let kinds: Vec<&Value> = found["evidence"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| &e["source"])
+        .collect();
     assert_eq!(kinds, ["api", "mapped", "cmdline"]);
     assert_eq!(row["server"]["state"], "ready");
     assert_eq!(row["server"]["context"], 4096);
 
     let memory = &row["devices"][0];
     assert_eq!(memory["memory"]["vram_bytes"], 512 * MIB);
-    assert_eq!(memory["provenance"]["memory.vram_bytes"]["class"], "measured");
+    assert_eq!(
+        memory["provenance"]["memory.vram_bytes"]["class"],
+        "measured"
+    );
     let segment = |kind: &str| {
         let segments = row["segments_estimated"].as_array().unwrap();
-        segments.iter().find(|s| s["segment"] == kind).unwrap_or_else(|| panic!("no {kind}: {row}"))
+        segments
+            .iter()
+            .find(|s| s["segment"] == kind)
+            .unwrap_or_else(|| panic!("no {kind}: {row}"))
     };
     // 4 layers, 2 heads of 32 for keys and as many for values, 4096 cells, f16.
     let kv = segment("kv");
-    assert_eq!((&kv["bytes_low"], &kv["bytes_high"]), (&(4 * MIB).into(), &(4 * MIB).into()));
+    assert_eq!(
+        (&kv["bytes_low"], &kv["bytes_high"]),
+        (&(4 * MIB).into(), &(4 * MIB).into())
+    );
     let weights = segment("weights")["bytes_high"].as_u64().unwrap();
     let file = std::fs::metadata(&model).unwrap().len();
-    assert!(weights < file && weights > file * 9 / 10, "{weights} of {file}");
+    assert!(
+        weights < file && weights > file * 9 / 10,
+        "{weights} of {file}"
+    );
     assert_eq!(row["receipt"]["class"], "estimated");
 
     let text = Program::line("--once").driver(&driver).run();
     text.ended(0);
-    for words in ["Tiny test llama", "Q8_0", "confirmed", "weights ~", "KV ~4.00M", "512M"] {
+    for words in [
+        "Tiny test llama",
+        "Q8_0",
+        "confirmed",
+        "weights ~",
+        "KV ~4.00M",
+        "512M",
+    ] {
         assert!(text.text().contains(words), "{words}: {}", text.text());
     }
     drop(server);

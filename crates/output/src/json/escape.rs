@@ -26,7 +26,7 @@ fn write(document: &impl Serialize, formatter: impl Formatter) -> String {
     let written = document.serialize(&mut Serializer::with_formatter(&mut out, formatter));
     debug_assert!(written.is_ok(), "{written:?}");
     match written {
-        Ok(()) => String::from_utf8(out).unwrap_or_default(),
+        Ok(()) => String::from_utf8_lossy(&out).into_owned(),
         Err(_) => String::new(),
     }
 }

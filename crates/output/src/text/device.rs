@@ -224,7 +224,7 @@ fn sum(notes: &mut Notes, subject: &str, total: Total) -> String {
 pub(super) fn list(snapshot: &Snapshot) -> String {
     let or_missing = |text: Option<String>, gap: Option<Gap>| {
         text.or_else(|| gap.map(|gap| format::missing(gap).to_owned()))
-            .unwrap_or_default()
+            .unwrap_or_else(|| "n/a".to_owned())
     };
     let name = |device: &Device| {
         or_missing(
@@ -235,11 +235,10 @@ pub(super) fn list(snapshot: &Snapshot) -> String {
     let names = snapshot.devices.iter().map(name);
     let widest = names
         .map(|name| format::display_width(&format::sanitize(&name)))
-        .max()
-        .unwrap_or(0)
+        .fold(0, usize::max)
         .min(40);
     let last = snapshot.devices.iter().map(|device| device.index).max();
-    let label = "GPU ".len() + last.unwrap_or(0).to_string().len();
+    let label = "GPU ".len() + last.map_or(1, |index| index.to_string().len());
     let mut out = String::new();
     for device in &snapshot.devices {
         let total = &device.memory.total;

@@ -11,7 +11,7 @@ pub(super) fn no_gpu(snapshot: &Snapshot, width: usize) -> String {
     page.line("No GPU that could be read was found.");
     page.line("");
     page.line("looked for");
-    let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(str::len).max().unwrap_or(0);
+    let widest = |texts: &mut dyn Iterator<Item = &str>| texts.map(str::len).fold(0, usize::max);
     let ids = widest(&mut snapshot.sources.iter().map(|source| source.id));
     let states = widest(&mut snapshot.sources.iter().map(|source| source.state.id()));
     for source in &snapshot.sources {

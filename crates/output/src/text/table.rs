@@ -50,7 +50,7 @@ fn layout(
 ) -> Layout {
     let widest = |texts: &mut dyn Iterator<Item = String>, least, most| {
         let widths = texts.map(|text| format::display_width(&format::sanitize(&text)));
-        widths.max().unwrap_or(0).clamp(least, most)
+        widths.fold(0, usize::max).clamp(least, most)
     };
     let mut pids = rows.iter().map(|(process, _)| process.key.to_string());
     let mut names = rows.iter().filter_map(|(process, _)| {

@@ -90,6 +90,7 @@ fn draw_many(
 ) {
     let devices = &snapshot.devices;
     let at = devices.iter().position(|it| it.index == shown.index);
+    // tidy: a device that has gone leaves the list at its first line
     let first = crate::state::first_row(0, at.unwrap_or(0), usize::from(bars), devices.len());
     let beyond = devices.len().saturating_sub(usize::from(bars));
     for (line, device) in (0..bars).zip(devices.iter().skip(first)) {

@@ -1,0 +1,18 @@
+//! What a live terminal program costs while it runs, seen from outside: processor time, memory, wake-ups, bytes written
+//! to the terminal, and the time until the first picture.
+//!
+//! The program gets a pseudo terminal of a fixed size whose output a thread reads and interprets, as a terminal
+//! emulator would. Figures come from Linux's `/proc`, so on other systems this only says that it cannot.
+
+mod options;
+mod proc_files;
+mod report;
+mod run;
+mod screen;
+mod terminal;
+
+#[cfg(test)]
+mod tests;
+
+pub use options::Options;
+pub use run::run;
