@@ -198,7 +198,12 @@ fn memory(answers: &DeviceAnswers<'_>) -> DeviceMemory {
         })
     };
     let no_counter = Reading::missing(Gap::NoCounter, DeviceAnswers::provenance(call, answers.now));
-    let used = field(|fields| Some(fields.used));
+    let mut used = field(|fields| Some(fields.used));
+    if let (Reading::Known(measured), Ok(answer)) = (&mut used, (answers.get)(call))
+        && memory_fields(answer.value.sym).reserved.is_none()
+    {
+        measured.from.counter = "GetMemoryInfo v1, with what the driver reserves";
+    }
     DeviceMemory {
         total: field(|_| Some(0)),
         free: field(|fields| Some(fields.free)),

@@ -1,0 +1,133 @@
+//! A model as its files describe it.
+
+use std::sync::Arc;
+
+use gguf::{Header, Kind};
+use model::{
+    Bytes, Evidence, EvidenceKind, EvidenceLabel, Gap, Measured, Model, ModelKind, Provenance,
+    Reading, Reported, Source, Stamp, Text,
+};
+
+use super::claims::{Findings, Gathered};
+use super::files::Outcome;
+
+/// A model's files on the way to a [`Model`].
+pub(super) struct Described<'a> {
+    pub(super) first: &'a Gathered,
+    pub(super) headers: &'a [Arc<Header>],
+    pub(super) sizes: &'a [Option<u64>],
+    pub(super) findings: &'a Findings,
+    pub(super) now: Stamp,
+}
+
+impl Described<'_> {
+    pub(super) fn into_model(self, evidence: Vec<Evidence>) -> Model {
+        let header = self.headers.first();
+        let at = self
+            .first
+            .look
+            .outcome
+            .as_ref()
+            .map_or(self.now, |(_, at)| *at);
+        let gap = match &self.first.look.outcome {
+            Ok((Outcome::Header(_), _)) => Gap::NotFound,
+            Ok((Outcome::NotModel(_), _)) => Gap::Malformed,
+            Err(gap) => *gap,
+        };
+        let from = |counter| Provenance {
+            source: Source::Gguf,
+            counter,
+            at,
+        };
+        let text = |value: Option<Text>, counter| match value {
+            Some(value) => Reading::measured(value, from(counter)),
+            None => Reading::missing(gap, from(counter)),
+        };
+        let number = |value: Option<u64>, counter| match value {
+            Some(value) => Reading::measured(value, from(counter)),
+            None => Reading::missing(gap, from(counter)),
+        };
+        let file_name = self
+            .first
+            .path
+            .rsplit('/')
+            .next()
+            .unwrap_or(&self.first.path);
+        let stem = file_name
+            .rsplit_once('.')
+            .map_or(file_name, |(stem, _)| stem);
+        let name = header
+            .and_then(|h| h.name())
+            .filter(|name| !name.trim().is_empty());
+        let label = EvidenceLabel::of(evidence.iter().map(|e| e.kind));
+        Model {
+            id: format!("m{}", self.findings.models.len() + 1).into(),
+            name: name.unwrap_or(stem).into(),
+            path: self.first.path.clone(),
+            format: "gguf",
+            size_on_disk: self.size(),
+            architecture: text(
+                header.and_then(|h| h.architecture()).map(Text::from),
+                "general.architecture",
+            ),
+            quantization: text(
+                header
+                    .and_then(|h| h.quantization().label())
+                    .map(Text::from),
+                "general.file_type",
+            ),
+            parameters: number(
+                header.map(|_| self.headers.iter().map(|h| h.parameters()).sum()),
+                "tensor table",
+            ),
+            layers: number(header.and_then(|h| h.block_count()), "block_count"),
+            context_trained: number(header.and_then(|h| h.context_length()), "context_length"),
+            context_used: self.context_used(&evidence),
+            kind: header.map_or(ModelKind::Unknown, |h| kind(&h.kind())),
+            label,
+            evidence,
+        }
+    }
+
+    fn size(&self) -> Reading<Measured<Bytes>> {
+        let from = |at| Provenance {
+            source: Source::Proc,
+            counter: "st_size",
+            at,
+        };
+        match self.first.look.meta {
+            Err(gap) => Reading::missing(gap, from(self.now)),
+            Ok((_, at)) => match self.sizes.iter().copied().sum::<Option<u64>>() {
+                Some(size) => Reading::measured(Bytes(size), from(at)),
+                None => Reading::missing(Gap::InputMissing, from(at)),
+            },
+        }
+    }
+
+    fn context_used(&self, evidence: &[Evidence]) -> Reading<Reported<u64>> {
+        let from = |at| Provenance {
+            source: Source::Http,
+            counter: "/props n_ctx",
+            at,
+        };
+        let served = evidence.iter().any(|e| e.kind == EvidenceKind::Api);
+        match (&self.findings.server, served) {
+            (Some(server), true) => server.context,
+            _ => Reading::missing(Gap::NotFound, from(self.now)),
+        }
+    }
+}
+
+fn kind(kind: &Kind) -> ModelKind {
+    match kind {
+        Kind::CausalLanguageModel | Kind::TextDiffusion => ModelKind::Llm,
+        Kind::Embedding(_) => ModelKind::Embedding,
+        Kind::Reranker => ModelKind::Reranker,
+        Kind::Decision { .. } => ModelKind::Decision,
+        Kind::Speech => ModelKind::Speech,
+        Kind::ImageDiffusion => ModelKind::Diffusion,
+        Kind::Projector { .. } => ModelKind::Projector,
+        Kind::Adapter => ModelKind::Adapter,
+        _ => ModelKind::Unknown,
+    }
+}
