@@ -91,7 +91,8 @@ impl Collector {
             self.planned_regular = true;
             return TickPlan {
                 wait_ns,
-                nvml: self.nvml.plan(),
+                // Nothing is known of any device, so there is no sample to ask after.
+                nvml: self.nvml.plan(i64::MAX),
                 ..TickPlan::default()
             };
         };
@@ -125,11 +126,13 @@ impl Collector {
         }
         self.planned_regular = true;
         self.beat_ns = due;
+        let until_due_us = due.saturating_sub(last.mono_ns) / 1000;
+        let wall_at_due = last.wall_us.saturating_add_unsigned(until_due_us);
         TickPlan {
             not_before_ns: due,
             early_when_answered: false,
             wait_ns,
-            nvml: self.nvml.plan(),
+            nvml: self.nvml.plan(wall_at_due),
         }
     }
 

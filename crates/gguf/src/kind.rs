@@ -70,6 +70,11 @@ const ENCODERS: &[&str] = &[
     "t5encoder",
 ];
 
+/// Whether models of this architecture are encoders, which have no output head.
+pub(crate) fn is_encoder(architecture: &str) -> bool {
+    ENCODERS.contains(&architecture)
+}
+
 const TEXT_DIFFUSION: &[&str] = &["dream", "llada", "llada-moe", "rnd1"];
 
 /// As written by the converters for ComfyUI and stable-diffusion.cpp.

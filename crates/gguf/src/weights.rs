@@ -1,6 +1,7 @@
 //! How many bytes of weights a model has, per layer and per device.
 
 use crate::header::Header;
+use crate::kind::is_encoder;
 use crate::limits::MAX_LAYERS;
 use crate::range::Range;
 use crate::tensor::Tensor;
@@ -99,7 +100,9 @@ impl Weights {
     pub fn of_parts<'a>(parts: impl IntoIterator<Item = &'a Header>) -> Self {
         let mut weights = Self::default();
         let mut has_output = false;
+        let mut encoder = false;
         for header in parts {
+            encoder |= header.architecture().is_some_and(is_encoder);
             if weights.layers.is_empty() {
                 let layers = header.block_count().unwrap_or(0).min(MAX_LAYERS);
                 let layers = usize::try_from(layers).unwrap_or(0);
@@ -114,7 +117,8 @@ impl Weights {
                 weights.add(tensor);
             }
         }
-        weights.tied = weights.token_embedding > 0 && !has_output;
+        // An encoder has no output head that could share the embedding.
+        weights.tied = weights.token_embedding > 0 && !has_output && !encoder;
         weights
     }
 

@@ -97,7 +97,10 @@ fn notices(page: &mut Page, snapshot: &Snapshot) {
         let note = snapshot.origin.note.as_deref().unwrap_or("no note");
         page.sentence(
             "  i      ",
-            &format!("not a live machine: {} ({note})", snapshot.origin.kind.id()),
+            &match note.strip_prefix(snapshot.origin.kind.id()) {
+                Some(_) => format!("not a live machine: {note}"),
+                None => format!("not a live machine: {} ({note})", snapshot.origin.kind.id()),
+            },
         );
     }
 }

@@ -76,12 +76,32 @@ struct Track {
 pub(crate) struct History {
     tracks: Vec<(DeviceKey, Track)>,
     last: Option<Stamp>,
+    newest: Option<Stamp>,
+}
+
+/// When the newest of the readings that are drawn was made.
+fn newest(snapshot: &Snapshot) -> Option<Stamp> {
+    let stamps = snapshot.devices.iter().flat_map(|device| {
+        [
+            device.gpu.known().map(|reading| reading.from.at),
+            device.memory.used.known().map(|reading| reading.from.at),
+            device.temperature.known().map(|reading| reading.from.at),
+            device.power.known().map(|reading| reading.from.at),
+        ]
+    });
+    stamps.flatten().max()
 }
 
 impl History {
     /// Takes the readings of `snapshot` in. Where `interval` is given, refreshes that did not happen
     /// since the last one become gaps.
     pub(crate) fn push(&mut self, snapshot: &Snapshot, interval: Option<Duration>) {
+        let newest = newest(snapshot);
+        if newest.is_some() && newest <= self.newest {
+            // A refresh that only took late answers about processes: the devices were not asked.
+            return;
+        }
+        self.newest = newest;
         let missed = self.missed(snapshot.at, interval);
         self.last = Some(snapshot.at);
         for device in &snapshot.devices {
@@ -146,9 +166,45 @@ fn add(series: &mut VecDeque<f32>, value: Option<f64>) {
     series.push_back(value.map_or(f32::NAN, |value| value as f32));
 }
 
+/// Moves the stamps of the drawn readings on, as if the devices had answered again.
+#[cfg(test)]
+pub(crate) fn answer_again(snapshot: &mut Snapshot, later_ns: u64) {
+    use model::{Measured, Reading};
+    fn later<T>(reading: &mut Reading<Measured<T>>, later_ns: u64) {
+        if let Reading::Known(measured) = reading {
+            measured.from.at.mono_ns += later_ns;
+        }
+    }
+    for device in &mut snapshot.devices {
+        later(&mut device.gpu, later_ns);
+        later(&mut device.memory.used, later_ns);
+        later(&mut device.temperature, later_ns);
+        later(&mut device.power, later_ns);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn pass(snapshot: &mut Snapshot, ns: u64) {
+        snapshot.at.mono_ns += ns;
+        answer_again(snapshot, ns);
+    }
+
+    #[test]
+    fn a_refresh_without_new_answers_of_devices_adds_no_point() {
+        let mut snapshot = model::sample::workstation();
+        let key = snapshot.devices[0].key.clone();
+        let mut history = History::default();
+        history.push(&snapshot, None);
+        snapshot.at.mono_ns += 5_000_000;
+        history.push(&snapshot, None);
+        assert_eq!(history.last(&key, Metric::Gpu, 9).len(), 1);
+        pass(&mut snapshot, 1);
+        history.push(&snapshot, None);
+        assert_eq!(history.last(&key, Metric::Gpu, 9).len(), 2);
+    }
 
     #[test]
     fn a_late_snapshot_leaves_a_gap_and_the_length_is_bounded() {
@@ -157,16 +213,16 @@ mod tests {
         let mut history = History::default();
         let second = Some(Duration::from_secs(1));
         history.push(&snapshot, second);
-        snapshot.at.mono_ns += 1_100_000_000;
+        pass(&mut snapshot, 1_100_000_000);
         history.push(&snapshot, second);
-        snapshot.at.mono_ns += 3_000_000_000;
+        pass(&mut snapshot, 3_000_000_000);
         history.push(&snapshot, second);
         let gaps: Vec<bool> = history
             .last(&key, Metric::Gpu, 99)
             .map(f32::is_nan)
             .collect();
         assert_eq!(gaps, [false, false, true, true, false]);
-        snapshot.at.mono_ns += 1_000_000_000_000_000;
+        pass(&mut snapshot, 1_000_000_000_000_000);
         history.push(&snapshot, second);
         assert_eq!(history.last(&key, Metric::Gpu, usize::MAX).len(), CAPACITY);
     }

@@ -2,7 +2,7 @@
 //! program's settings.
 
 use gguf::kv::{self, KvSettings, WhyNot};
-use gguf::weights::{Placement as Split, Weights};
+use gguf::weights::Weights;
 use gguf::{Header, Range};
 use model::{
     Bytes, Estimated, Gap, Method, Model, ModelKind, Placement, Provenance, Reading, Segment,
@@ -54,20 +54,8 @@ pub(super) fn segments(model: &Model, inputs: &Inputs<'_>) -> Vec<Segment<Estima
 
 fn weights(model: &Model, inputs: &Inputs<'_>) -> Vec<Segment<Estimated<Bytes>>> {
     let kind = SegmentKind::Weights;
-    let mut total = 0_u64;
-    let mut split = Split {
-        gpu: Range::exact(0),
-        cpu: Range::exact(0),
-    };
-    for header in inputs.headers {
-        let weights = Weights::of(header);
-        total = total.saturating_add(weights.total);
-        let part = weights.placement(inputs.gpu_layers(), inputs.flags.experts);
-        split = Split {
-            gpu: split.gpu.plus(part.gpu),
-            cpu: split.cpu.plus(part.cpu),
-        };
-    }
+    let weights = Weights::of_parts(inputs.headers.iter().map(|header| &**header));
+    let split = weights.placement(inputs.gpu_layers(), inputs.flags.experts);
     let mut notes = vec![inputs.layers_note()];
     if inputs.missing_parts > 0 {
         notes.push(("missing_parts", inputs.missing_parts.to_string().into()));
@@ -76,7 +64,7 @@ fn weights(model: &Model, inputs: &Inputs<'_>) -> Vec<Segment<Estimated<Bytes>>>
     let placed = inputs.gpu_layers().is_some() && !inputs.flags.tensors_placed;
     let one = |range, placement| segment(model, kind, range, placement, inputs.at, notes.clone());
     if !placed {
-        return vec![one(Range::exact(total), Placement::Unknown)];
+        return vec![one(Range::exact(weights.total), Placement::Unknown)];
     }
     [(split.gpu, Placement::Gpu), (split.cpu, Placement::Cpu)]
         .into_iter()

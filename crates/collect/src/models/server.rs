@@ -89,7 +89,8 @@ fn said(props: &Poll, port: u16, now: Stamp) -> Option<Said> {
         })
     };
     match props.answer() {
-        Err(Gap::Pending) => None,
+        // With a directory in place of the machine there is nobody to ask.
+        Err(Gap::Pending | Gap::NotApplicable) => None,
         Err(_) => only(server(ServerState::Unreachable, now)),
         Ok((at, Reply::Http(reply))) => match reply.status {
             200 => Some(from_props(server(ServerState::Ready, at), reply, at)),

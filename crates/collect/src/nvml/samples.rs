@@ -1,11 +1,11 @@
-//! Utilization samples of processes: which are believed, how long they hold, and when no sample
-//! means zero.
+//! Utilization samples of processes: which are believed, and when no sample means zero.
 //!
 //! `nvmlDeviceGetProcessUtilization` answers samples newer than a time stamp, at most one per
 //! process; a process that did nothing has none, and neither has one whose sample period (1/6 s to
-//! 1 s by product) is not over. So an absent sample is zero only where the call worked, over a
-//! window at least as long as the longest sample period, and the numbers in samples and in lists
-//! are of one namespace.
+//! 1 s by product) is not over. So each sweep asks for what is newer than the newest sample, but for
+//! no less than the longest sample period: then a refresh faster than the driver's samples sees the
+//! last one again instead of nothing, and a process without one did nothing, provided that the call
+//! worked and that the numbers in samples and in lists are of one namespace.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +15,8 @@ use raw::{Answer, Stamped};
 
 use super::answers::reason;
 
-/// Longest sample period of any product (`nvml.h`), in microseconds.
+/// Longest sample period of any product (`nvml.h`), in microseconds. No sweep asks for less.
 const SAMPLE_PERIOD_US: i64 = 1_000_000;
-
-/// How far back the first sweep asks, and one after a jump of the clock.
-const FIRST_WINDOW_US: i64 = 1_000_000;
 
 /// Load of one process on one device at its own moment, percent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -42,6 +39,7 @@ pub(super) enum Verdict {
 #[derive(Clone, Copy)]
 struct Held {
     load: Load,
+    ts: u64,
     at: Stamp,
 }
 
@@ -69,10 +67,15 @@ enum Join {
 }
 
 impl Samples {
-    /// The time stamp after which the next sweep asks; `None` before the first.
-    pub(super) fn ask_after(&self) -> Option<u64> {
+    /// The time stamp after which a sweep at this wall clock asks; `None` before the first.
+    pub(super) fn ask_after(&self, wall_us: i64) -> Option<u64> {
         // A clock before 1970 asks for everything.
-        self.asked.then(|| self.newest_us.max(0).unsigned_abs())
+        self.asked.then(|| {
+            self.newest_us
+                .min(wall_us - SAMPLE_PERIOD_US)
+                .max(0)
+                .unsigned_abs()
+        })
     }
 
     /// Length of the last window, in milliseconds.
@@ -91,11 +94,12 @@ impl Samples {
         let wall = sweep.wall_us;
         // A first sweep, and a clock that has jumped back behind the newest sample, start over.
         if !self.asked || self.newest_us > wall {
-            self.newest_us = wall - FIRST_WINDOW_US;
+            self.newest_us = wall - SAMPLE_PERIOD_US;
             self.held.clear();
         }
         self.asked = true;
-        self.window_us = wall - self.newest_us;
+        let after_us = self.newest_us.min(wall - SAMPLE_PERIOD_US);
+        self.window_us = wall - after_us;
         let rows: &[SampleRow] = match answer {
             Err(gap) => {
                 self.answer = Some(Err((*gap, now)));
@@ -118,7 +122,7 @@ impl Samples {
         };
         let believed: Vec<&SampleRow> = rows
             .iter()
-            .filter(|row| is_believable(row, self.newest_us))
+            .filter(|row| is_believable(row, after_us))
             .collect();
         if !believed.is_empty() {
             let known = |row: &&&SampleRow| listed.binary_search(&row.pid).is_ok();
@@ -132,14 +136,28 @@ impl Samples {
             Some(Ok(at)) => *at,
             _ => sweep,
         };
-        for row in &believed {
+        let earlier = std::mem::take(&mut self.held);
+        for row in believed
+            .iter()
+            .filter(|row| listed.binary_search(&row.pid).is_ok())
+        {
             let load = Load {
                 sm: row.sm,
                 memory: row.mem,
                 encoder: row.enc,
                 decoder: row.dec,
             };
-            self.held.insert(row.pid, Held { load, at });
+            // A sample that is seen again keeps the moment at which it was first seen.
+            let known = earlier.get(&row.pid).filter(|held| held.ts == row.ts);
+            let at = known.map_or(at, |held| held.at);
+            self.held.insert(
+                row.pid,
+                Held {
+                    load,
+                    ts: row.ts,
+                    at,
+                },
+            );
         }
         let newest = believed
             .iter()
@@ -148,7 +166,6 @@ impl Samples {
         if let Some(newest) = newest {
             self.newest_us = self.newest_us.max(newest);
         }
-        self.held.retain(|pid, _| listed.binary_search(pid).is_ok());
     }
 
     /// What is known of the load of listed process `pid`.
@@ -162,23 +179,16 @@ impl Samples {
             return Verdict::Unknown(Gap::PidSplit, at);
         }
         if let Some(held) = self.held.get(&pid) {
-            // Of this sweep, or of one less than a sample period ago: a refresh faster than the
-            // driver's samples must not flash zero.
-            let age_us = i64::try_from(at.mono_ns.saturating_sub(held.at.mono_ns) / 1000);
-            if age_us.is_ok_and(|age| age < SAMPLE_PERIOD_US) {
-                return Verdict::Load(held.load, held.at);
-            }
+            return Verdict::Load(held.load, held.at);
         }
-        if self.join == Join::Joined && self.window_us >= SAMPLE_PERIOD_US {
-            return Verdict::Load(
-                Load {
-                    sm: 0,
-                    memory: 0,
-                    encoder: 0,
-                    decoder: 0,
-                },
-                at,
-            );
+        if self.join == Join::Joined {
+            let idle = Load {
+                sm: 0,
+                memory: 0,
+                encoder: 0,
+                decoder: 0,
+            };
+            return Verdict::Load(idle, at);
         }
         Verdict::Unknown(Gap::NoSample, at)
     }
@@ -186,9 +196,9 @@ impl Samples {
 
 /// Drivers have been seen to answer old entries, entries of process 0 and percentages in the
 /// millions; such a row is dropped whole, never clamped.
-fn is_believable(row: &SampleRow, newest_us: i64) -> bool {
+fn is_believable(row: &SampleRow, after_us: i64) -> bool {
     row.pid != 0
-        && i64::try_from(row.ts).is_ok_and(|ts| ts > newest_us)
+        && i64::try_from(row.ts).is_ok_and(|ts| ts > after_us)
         && [row.sm, row.mem, row.enc, row.dec]
             .iter()
             .all(|percent| *percent <= 100)
@@ -264,22 +274,43 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_refresh_carries_the_last_value_for_a_sample_period() {
+    fn a_fast_refresh_sees_the_last_sample_again_for_a_sample_period() {
         let mut samples = Samples::default();
-        samples.take(
-            &answered(stamp(0), 0, vec![row(7, -100, 40)]),
-            &[7],
-            stamp(0),
-            stamp(0),
-        );
+        let rows = || vec![row(7, -100, 40)];
+        samples.take(&answered(stamp(0), 0, rows()), &[7], stamp(0), stamp(0));
         for ms in [250, 500, 750] {
-            let none = answered(stamp(ms), code::NOT_FOUND, vec![]);
-            samples.take(&none, &[7], stamp(ms), stamp(ms));
+            let asked = samples.ask_after(stamp(ms).wall_us).unwrap();
+            assert!(
+                asked < rows()[0].ts,
+                "the sample is asked for again at {ms}"
+            );
+            samples.take(&answered(stamp(ms), 0, rows()), &[7], stamp(ms), stamp(ms));
             assert_eq!(sm(&samples, 7, stamp(ms)), Ok(40), "{ms}");
+            let Verdict::Load(_, at) = samples.of(7, stamp(ms)) else {
+                unreachable!("just seen")
+            };
+            assert_eq!(at, stamp(0), "and keeps its age");
         }
         let none = answered(stamp(1250), code::NOT_FOUND, vec![]);
         samples.take(&none, &[7], stamp(1250), stamp(1250));
         assert_eq!(sm(&samples, 7, stamp(1250)), Ok(0));
+    }
+
+    #[test]
+    fn an_interval_shorter_than_a_second_by_jitter_does_not_make_idle_unknown() {
+        let mut samples = Samples::default();
+        samples.take(
+            &answered(stamp(0), 0, vec![row(7, -10, 40)]),
+            &[7, 8],
+            stamp(0),
+            stamp(0),
+        );
+        for ms in [973, 1960, 2940] {
+            let rows = vec![row(7, ms - 10, 40)];
+            samples.take(&answered(stamp(ms), 0, rows), &[7, 8], stamp(ms), stamp(ms));
+            assert_eq!(sm(&samples, 8, stamp(ms)), Ok(0), "{ms}");
+            assert!(samples.window_ms() >= 1000);
+        }
     }
 
     #[test]
@@ -310,8 +341,9 @@ mod tests {
             Ok(0),
             "joined by 9, and no believable sample of 7"
         );
+        let later = stamp(5000).wall_us;
         assert_eq!(
-            samples.ask_after(),
+            samples.ask_after(later),
             Some(u64::try_from(START - 10_000).unwrap())
         );
     }
@@ -335,10 +367,10 @@ mod tests {
             jumped,
             jumped,
         );
-        let after = samples.ask_after().unwrap();
+        let after = samples.ask_after(jumped.wall_us).unwrap();
         assert_eq!(
             i64::try_from(after).unwrap(),
-            jumped.wall_us - FIRST_WINDOW_US
+            jumped.wall_us - SAMPLE_PERIOD_US
         );
     }
 

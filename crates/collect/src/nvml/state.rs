@@ -59,8 +59,8 @@ impl Nvml {
         }
     }
 
-    /// What the next sweep asks; `None` while all devices sleep.
-    pub(crate) fn plan(&self) -> Option<NvmlPlan> {
+    /// What a sweep at this wall clock asks; `None` while all devices sleep.
+    pub(crate) fn plan(&self, wall_us: i64) -> Option<NvmlPlan> {
         if self.asleep.is_some() {
             return None;
         }
@@ -75,7 +75,7 @@ impl Nvml {
             .devices
             .iter()
             .filter(|(_, device)| device.is_known())
-            .filter_map(|(slot, device)| Some((*slot, device.samples.ask_after()?)))
+            .filter_map(|(slot, device)| Some((*slot, device.samples.ask_after(wall_us)?)))
             .collect();
         Some(NvmlPlan {
             groups,
@@ -282,6 +282,20 @@ impl Nvml {
                     now.ms_since(since) / 1000
                 )
                 .into(),
+            });
+        }
+        let no_mps_list = |device: &DeviceState| {
+            matches!(device.newest(DeviceCall::MpsProcesses),
+                Ok(answer) if answer.value.rc == code::FUNCTION_NOT_FOUND)
+        };
+        if self.devices.values().any(no_mps_list) {
+            notices.push(Notice {
+                code: "no_mps_list",
+                severity: Severity::Info,
+                subject: "nvml".into(),
+                text: "this driver library does not list clients of the Multi-Process Service; \
+                       there may be more processes"
+                    .into(),
             });
         }
         for (slot, device) in &self.devices {

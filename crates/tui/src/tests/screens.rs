@@ -6,6 +6,7 @@ use std::time::Duration;
 use ratatui::style::Modifier;
 
 use super::{app, draw, empty, options, press, text};
+use crate::history::answer_again;
 use crate::session::{Message, Options, Session};
 use crate::theme::Theme;
 
@@ -21,9 +22,14 @@ fn history(app: &mut crate::app::App, ticks: u32) {
             device.gpu = device.gpu.map(|_| model::Percent(load));
             device.power = device.power.map(|_| model::Watts(60.0 + load * 2.0));
         }
+        next.at.mono_ns += u64::from(tick);
+        answer_again(&mut next, u64::from(tick));
         app.update(Message::Snapshot(Arc::new(next)));
     }
-    app.update(Message::Snapshot(first));
+    let mut last = (*first).clone();
+    last.at.mono_ns += u64::from(ticks) + 1;
+    answer_again(&mut last, u64::from(ticks) + 1);
+    app.update(Message::Snapshot(Arc::new(last)));
 }
 
 const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (140, 45), (200, 60)];
