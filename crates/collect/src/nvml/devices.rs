@@ -241,6 +241,17 @@ fn power_state(state: &DeviceState, now: Stamp) -> Reading<Measured<PowerState>>
 }
 
 fn counter_status(state: &DeviceState, now: Stamp) -> String {
+    if state.hangs {
+        let since = [DeviceCall::MemoryInfo, DeviceCall::UtilizationRates]
+            .iter()
+            .filter_map(|call| state.newest(*call).ok())
+            .map(|answer| now.ms_since(answer.at) / 1000)
+            .min();
+        return match since {
+            Some(seconds) => format!("the device does not answer; last readings {seconds} s ago"),
+            None => "the device does not answer".to_owned(),
+        };
+    }
     match &state.handle {
         Some(Ok(handle)) if handle.value.rc == code::SUCCESS => {
             let mig = matches!(
@@ -255,19 +266,6 @@ fn counter_status(state: &DeviceState, now: Stamp) -> String {
             }
         }
         Some(Ok(handle)) => format!("no answers: {}", reason(handle.value.rc).sentence()),
-        Some(Err(Gap::TimedOut)) => {
-            let since = [DeviceCall::MemoryInfo, DeviceCall::UtilizationRates]
-                .iter()
-                .filter_map(|call| state.newest(*call).ok())
-                .map(|answer| now.ms_since(answer.at) / 1000)
-                .min();
-            match since {
-                Some(seconds) => {
-                    format!("the device does not answer; last readings {seconds} s ago")
-                }
-                None => "the device does not answer".to_owned(),
-            }
-        }
         Some(Err(gap)) => format!("no answers: {}", gap.sentence()),
         None => "not asked yet".to_owned(),
     }

@@ -38,6 +38,8 @@ pub(crate) struct Nvml {
 #[derive(Default)]
 pub(super) struct DeviceState {
     pub(super) handle: Option<Answer<CallAnswer>>,
+    /// Whether a call to it has not returned.
+    pub(super) hangs: bool,
     calls: BTreeMap<DeviceCall, Answer<CallAnswer>>,
     pub(super) samples: Samples,
 }
@@ -304,7 +306,7 @@ impl Nvml {
             };
             let subject: Text = format!("gpu:{index}").into();
             let trouble = match &device.handle {
-                Some(Err(Gap::TimedOut)) => Some((
+                _ if device.hangs => Some((
                     "device_hung",
                     format!(
                         "GPU {index} does not answer; its last readings are shown with their age"
@@ -380,8 +382,14 @@ impl DeviceState {
 
     fn take(&mut self, sweep: &DeviceSweep, at: Stamp, now: Stamp) {
         self.handle = Some(sweep.handle.clone());
+        self.hangs = sweep.handle == Err(Gap::TimedOut);
         for (call, answer) in &sweep.calls {
-            self.calls.insert(*call, answer.clone());
+            let unanswered = *answer == Err(Gap::TimedOut);
+            self.hangs |= unanswered;
+            // What was said before the device stopped answering is shown with its age.
+            if !(unanswered && matches!(self.calls.get(call), Some(Ok(_)))) {
+                self.calls.insert(*call, answer.clone());
+            }
         }
         if let Ok(handle) = &sweep.handle
             && handle.value.rc != code::SUCCESS
@@ -431,6 +439,7 @@ impl DeviceState {
         if !lasting && now.ms_since(answer.at) > for_ms {
             return Err(match &self.handle {
                 Some(Err(gap)) => *gap,
+                _ if self.hangs => Gap::TimedOut,
                 _ => Gap::Stale,
             });
         }

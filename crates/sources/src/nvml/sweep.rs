@@ -1,6 +1,6 @@
 //! One sweep: the calls of a plan, device by device.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -33,6 +33,8 @@ struct Shared {
     loader: Loader,
     /// Slots whose handle was asked for once; the first time may initialise the device and take seconds.
     met: Mutex<BTreeSet<u32>>,
+    /// Devices being read, with what they have answered: it stays here when a call does not return.
+    open: Mutex<BTreeMap<u32, DeviceSweep>>,
 }
 
 impl Nvml {
@@ -41,6 +43,7 @@ impl Nvml {
         Self(Arc::new(Shared {
             loader: Loader::new(library),
             met: Mutex::default(),
+            open: Mutex::default(),
         }))
     }
 
@@ -108,6 +111,15 @@ impl Driver for NvmlDriver {
     }
 }
 
+const fn unanswered(slot: u32, asked: Groups) -> DeviceSweep {
+    DeviceSweep {
+        slot,
+        asked,
+        handle: Err(Gap::TimedOut),
+        calls: Vec::new(),
+    }
+}
+
 impl NvmlDriver {
     fn device(
         &mut self,
@@ -125,15 +137,10 @@ impl NvmlDriver {
                 (Groups::all(), u64::try_from(window).unwrap_or(0))
             }
         };
-        let mut sweep = DeviceSweep {
-            slot,
-            asked,
-            handle: Err(Gap::TimedOut),
-            calls: Vec::new(),
-        };
         if skipped.contains(&slot) {
-            return Ok(sweep);
+            return Ok(self.interrupted(slot, asked));
         }
+        locked(&self.shared.open).insert(slot, unanswered(slot, asked));
         let patience = if locked(&self.shared.met).contains(&slot) {
             Patience::Usual
         } else {
@@ -141,22 +148,52 @@ impl NvmlDriver {
         };
         progress.enter(Place::Device(slot), patience)?;
         let (handle, device) = library.api.device(slot);
-        sweep.handle = Ok(stamped(handle));
         progress.enter(Place::Device(slot), Patience::Usual)?;
+        self.note(slot, |sweep| sweep.handle = Ok(stamped(handle)));
         if patience == Patience::First {
             locked(&self.shared.met).insert(slot);
         }
         if let Some(device) = device {
             let calls = DeviceCall::ALL.iter().copied();
             let calls = calls.filter(|call| asked.contains(call.group()));
-            sweep.calls.reserve_exact(DeviceCall::ALL.len());
+            self.note(slot, |sweep| {
+                sweep.calls.reserve_exact(DeviceCall::ALL.len());
+            });
             for call in calls {
                 let answer = self.call(library, call, device, after);
+                // A thread that was retired meanwhile leaves what its follower reads alone.
                 progress.check()?;
-                sweep.calls.push((call, answer));
+                self.note(slot, |sweep| sweep.calls.push((call, answer)));
             }
         }
-        Ok(sweep)
+        let sweep = locked(&self.shared.open).remove(&slot);
+        Ok(sweep.unwrap_or_else(|| unanswered(slot, asked)))
+    }
+
+    fn note(&self, slot: u32, write: impl FnOnce(&mut DeviceSweep)) {
+        if let Some(sweep) = locked(&self.shared.open).get_mut(&slot) {
+            write(sweep);
+        }
+    }
+
+    /// What a device had answered before one of its calls did not return.
+    fn interrupted(&self, slot: u32, asked: Groups) -> DeviceSweep {
+        let left = locked(&self.shared.open).get(&slot).cloned();
+        let Some(mut sweep) = left else {
+            return unanswered(slot, asked);
+        };
+        if sweep.handle.is_ok() {
+            let answered = sweep.calls.len();
+            let calls = DeviceCall::ALL
+                .iter()
+                .filter(|call| sweep.asked.contains(call.group()));
+            let rest: Vec<_> = calls
+                .skip(answered)
+                .map(|call| (*call, Err(Gap::TimedOut)))
+                .collect();
+            sweep.calls.extend(rest);
+        }
+        sweep
     }
 
     fn call(
