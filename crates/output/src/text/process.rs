@@ -16,13 +16,20 @@ pub(super) fn what(notes: &mut Notes, subject: &str, process: &Process, charge: 
         }
         [] => runtimes(notes, subject, process),
     };
-    if let Some(Some(container)) = process.container.value() {
-        text = format!("{text}  in {} {}", container.runtime, container.id);
+    // A row with a model has a line of its own for it.
+    if let (Some(place), true) = (container(process), process.models.is_empty()) {
+        text = format!("{text}  {place}");
     }
     if let Some((gpu, compute)) = charge.instance {
         text = format!("{text}  MIG {gpu}/{compute}");
     }
     text
+}
+
+/// Where it runs, if in a container.
+pub(super) fn container(process: &Process) -> Option<String> {
+    let container = process.container.value()?.as_ref()?;
+    Some(format!("in {} {}", container.runtime, container.id))
 }
 
 fn title(model: &Model) -> String {

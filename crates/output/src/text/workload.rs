@@ -50,7 +50,11 @@ pub(super) fn write(
     }
     if !process.models.is_empty() {
         let runtimes = process::runtimes(notes, &subject, process);
-        page.items(&label("runtimes"), &[runtimes]);
+        let place = process::container(process);
+        page.items(
+            &label("runtimes"),
+            &[vec![runtimes], place.into_iter().collect()].concat(),
+        );
     }
     let inside = inside(notes, &subject, snapshot, process);
     page.items(&label("inside"), &inside);
