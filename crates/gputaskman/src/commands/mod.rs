@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod demo;
+mod lines;
 mod live;
 mod record;
 mod replay;

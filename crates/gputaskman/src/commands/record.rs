@@ -11,6 +11,7 @@ use collect::{Collector, Pace};
 use raw::capture::{Manifest, Recorder, RecordingMachine, RedactingMachine, Redaction};
 use raw::{Machine, Relabelled};
 
+use super::lines::Lines;
 use super::{check_selection, machine, report, synthetic};
 use crate::cli::{self, Cli};
 use crate::failure::{DONE, Failure, INTERRUPTED, Outcome};
@@ -58,7 +59,9 @@ pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
             Redaction::None => "nothing hidden",
         }
     ));
-    let taken = take(cli, options, &mut machine, &interrupted);
+    let mut lines = Lines::default();
+    let taken = take(cli, options, &mut machine, &mut lines, &interrupted)
+        .and_then(|taken| lines.end().map(|()| taken));
     let finished = machine
         .finish()
         .and_then(Sink::finish)
@@ -92,6 +95,7 @@ fn take<M: Machine>(
     cli: &Cli,
     options: &cli::Record,
     machine: &mut RecordingMachine<M, Sink>,
+    lines: &mut Lines,
     interrupted: &AtomicBool,
 ) -> Result<(u8, u64), Failure> {
     let mut collector = Collector::new(machine.facts());
@@ -107,7 +111,7 @@ fn take<M: Machine>(
         refreshes += u64::from(regular);
         check_selection(&snapshot)?;
         if cli.view.json {
-            printing::data(&output::json::to_line(&snapshot))?;
+            lines.print(&snapshot)?;
         }
         if machine.recorder().error().is_some() {
             // `finish` tells it.

@@ -11,6 +11,7 @@ use raw::Machine as _;
 use raw::capture::{Capture, ReplayMachine};
 use tui::{Message, Session};
 
+use super::lines::Lines;
 use super::{check_selection, report, screen};
 use crate::cli::{Cli, Gpu};
 use crate::failure::{DONE, Failure, Outcome};
@@ -97,13 +98,14 @@ pub(super) fn show(cli: &Cli, mut capture: Capture, session: Session, again: boo
 fn lines(capture: &Arc<Capture>) -> Outcome {
     let mut machine = ReplayMachine::new(Arc::clone(capture));
     let mut collector = collect::Collector::new(machine.facts());
+    let mut lines = Lines::default();
     let mut code = DONE;
     while let Ok(tick) = machine.begin_tick(&raw::TickPlan::default()) {
         let snapshot = collector.tick(&mut machine, tick);
-        check_selection(&snapshot)?;
-        printing::data(&output::json::to_line(&snapshot))?;
+        lines.print(&snapshot)?;
         code = report::code(&snapshot);
     }
+    lines.end()?;
     Ok(code)
 }
 

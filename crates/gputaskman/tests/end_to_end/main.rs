@@ -1,0 +1,30 @@
+//! The program as a user has it: the real binary, the real loader of a simulated driver, real processes, a real
+//! pseudo terminal. Each module proves one promise.
+//!
+//! The simulated driver is found by `LD_LIBRARY_PATH`, signals and `/proc` are Linux: elsewhere there is nothing here.
+#![cfg(target_os = "linux")]
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests start programs, watch the time and fail loudly"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod answers_removed;
+mod canaries;
+mod generations;
+mod hostile_models;
+mod no_gpu;
+mod real_processes;
+mod real_server;
+mod record_replay;
+mod refused_captures;
+mod scenarios;
+mod synthetic_machine;
+mod terminal;
+mod usage;

@@ -1,0 +1,154 @@
+//! Real processes: this test binary once more, waiting until it is ended.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// A process that waits; it is ended with this value.
+pub(crate) struct Waiting {
+    child: Child,
+}
+
+/// How to start one.
+pub(crate) struct Start {
+    program: PathBuf,
+    name: String,
+    arguments: Vec<String>,
+    holds: Option<PathBuf>,
+    serves: Option<(String, PathBuf)>,
+}
+
+impl Start {
+    /// Under this name (argument 0) and with these arguments behind those of the test harness, which takes whatever
+    /// follows `--` for names of tests.
+    pub(crate) fn new(name: &str, arguments: &[&str]) -> Self {
+        Self {
+            program: std::env::current_exe().unwrap(),
+            name: name.to_owned(),
+            arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
+            holds: None,
+            serves: None,
+        }
+    }
+
+    /// From this copy or link of the test binary.
+    #[must_use]
+    pub(crate) fn program(mut self, program: &Path) -> Self {
+        program.clone_into(&mut self.program);
+        self
+    }
+
+    /// With this file open.
+    #[must_use]
+    pub(crate) fn holding(mut self, file: &Path) -> Self {
+        self.holds = Some(file.to_owned());
+        self
+    }
+
+    /// Listening on loopback: each request is answered with these bytes, or with nothing where there are none, and
+    /// written to the end of `log`.
+    #[must_use]
+    pub(crate) fn serving(mut self, answer: &str, log: &Path) -> Self {
+        self.serves = Some((answer.to_owned(), log.to_owned()));
+        self
+    }
+
+    pub(crate) fn start(self) -> Waiting {
+        let mut command = Command::new(&self.program);
+        command
+            .arg0(&self.name)
+            .args(["--ignored", "--exact", "--nocapture"])
+            .args(["support::children::waits_until_its_input_ends", "--"])
+            .args(&self.arguments)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        if let Some(file) = &self.holds {
+            command.env("HOLDS", file);
+        }
+        if let Some((answer, log)) = &self.serves {
+            command.env("SERVES", answer).env("LOG", log);
+        }
+        let mut child = command.spawn().unwrap();
+        // It holds what it has to before it says so.
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("holding") {
+            line.clear();
+            assert_ne!(output.read_line(&mut line).unwrap(), 0, "it has ended");
+        }
+        Waiting { child }
+    }
+}
+
+impl Waiting {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        // Ends and is waited for, so that its number is free and not a zombie's.
+        let _ended = self.child.kill();
+        let _reaped = self.child.wait();
+    }
+}
+
+/// As many as there are; cheap enough for hundreds.
+pub(crate) fn many(count: usize) -> Vec<Waiting> {
+    let start = |_| {
+        let mut command = Command::new("/bin/cat");
+        command
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null());
+        Waiting {
+            child: command.spawn().unwrap(),
+        }
+    };
+    (0..count).map(start).collect()
+}
+
+#[test]
+#[ignore = "the body of a process that other tests start"]
+fn waits_until_its_input_ends() {
+    let held = std::env::var_os("HOLDS").map(|path| std::fs::File::open(path).unwrap());
+    if let Ok(answer) = std::env::var("SERVES") {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        std::thread::spawn(move || serve(&listener, &answer));
+    }
+    let mut output = std::io::stdout();
+    writeln!(output, "holding").unwrap();
+    output.flush().unwrap();
+    let mut rest = Vec::new();
+    std::io::stdin().read_to_end(&mut rest).unwrap();
+    drop(held);
+}
+
+fn serve(listener: &TcpListener, answer: &str) {
+    let log = std::env::var_os("LOG").unwrap();
+    let mut unanswered = Vec::new();
+    for stream in listener.incoming() {
+        let mut stream = stream.unwrap();
+        let mut request = Vec::new();
+        let mut head = BufReader::new(stream.try_clone().unwrap());
+        while !request.ends_with(b"\r\n\r\n") && head.read_until(b'\n', &mut request).unwrap() > 0 {
+        }
+        let mut log = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&log)
+            .unwrap();
+        log.write_all(&request).unwrap();
+        if answer.is_empty() {
+            unanswered.push(stream);
+        } else {
+            // The program may have given up already.
+            let _gone = stream.write_all(answer.as_bytes());
+        }
+    }
+}
