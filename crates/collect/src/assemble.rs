@@ -109,6 +109,7 @@ pub(crate) fn account(
     notices: &mut Vec<Notice>,
 ) {
     let mut attributed = Total::nothing();
+    attributed.lists_missing = !list_gaps.is_empty();
     let mut shares: BTreeMap<Category, Total> = BTreeMap::new();
     for process in processes {
         for charge in process
@@ -126,7 +127,10 @@ pub(crate) fn account(
             let size = known.and_then(ChargedBytes::measured);
             shares
                 .entry(process.category)
-                .or_insert(Total::nothing())
+                .or_insert(Total {
+                    lists_missing: attributed.lists_missing,
+                    ..Total::nothing()
+                })
                 .include(size);
         }
     }
@@ -215,8 +219,11 @@ pub(crate) fn sort(processes: &mut [Process]) {
 }
 
 /// Sum of the measured sizes of all rows.
-pub(crate) fn measured_total(processes: &[Process]) -> Total {
+pub(crate) fn measured_total(devices: &[Device], processes: &[Process]) -> Total {
     let mut total = Total::nothing();
+    total.lists_missing = devices
+        .iter()
+        .any(|device| device.memory.attributed.lists_missing);
     for charge in processes.iter().flat_map(|process| &process.charges) {
         total.include(charge.memory.vram.known().and_then(ChargedBytes::measured));
     }

@@ -332,7 +332,7 @@ impl Collector {
                 scan,
             },
             selection: facts.settings.selection(),
-            measured_process_vram: assemble::measured_total(&processes),
+            measured_process_vram: assemble::measured_total(&devices, &processes),
             devices,
             processes,
             notices,

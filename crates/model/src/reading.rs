@@ -201,6 +201,8 @@ pub struct Total {
     pub counted: u32,
     /// How many readings were missing and are not in the sum.
     pub missing: u32,
+    /// Whether a list of what to sum could not be read, so that there may be more.
+    pub lists_missing: bool,
 }
 
 impl Total {
@@ -219,6 +221,7 @@ impl Total {
             known: Bytes(0),
             counted: 0,
             missing: 0,
+            lists_missing: false,
         }
     }
 
@@ -235,7 +238,12 @@ impl Total {
 
     /// Whether nothing was left out.
     pub const fn is_complete(self) -> bool {
-        self.missing == 0
+        self.missing == 0 && !self.lists_missing
+    }
+
+    /// Whether the sum means anything: it is complete, or it is a lower bound of something.
+    pub const fn is_known(self) -> bool {
+        self.counted > 0 || self.is_complete()
     }
 }
 
@@ -264,10 +272,21 @@ mod tests {
             Total {
                 known: Bytes(5),
                 counted: 2,
-                missing: 1
+                missing: 1,
+                lists_missing: false,
             }
         );
         assert!(!total.is_complete());
+    }
+
+    #[test]
+    fn without_a_list_a_sum_of_nothing_is_unknown() {
+        let mut total = Total::nothing();
+        assert!(total.is_known() && total.is_complete());
+        total.lists_missing = true;
+        assert!(!total.is_known() && !total.is_complete());
+        total.include(Some(Bytes(1)));
+        assert!(total.is_known() && !total.is_complete());
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub(crate) fn rows(snapshot: &Snapshot) -> impl Iterator<Item = (&Process, &Char
 pub(crate) fn totals(snapshot: &Snapshot) -> (Total, Total) {
     let mut measured = Total::nothing();
     let mut inferred = Total::nothing();
+    let no_list = |device: &model::Device| device.memory.attributed.lists_missing;
+    measured.lists_missing = snapshot.selected_devices().any(no_list);
     for (_, charge) in rows(snapshot) {
         match charge.memory.vram.known() {
             Some(ChargedBytes::Inferred(size)) => inferred.include(Some(size.value)),

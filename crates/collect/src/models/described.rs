@@ -5,18 +5,20 @@ use std::sync::Arc;
 use gguf::{Header, Kind};
 use model::{
     Bytes, Evidence, EvidenceKind, EvidenceLabel, Gap, Measured, Model, ModelKind, Provenance,
-    Reading, Reported, Source, Stamp, Text,
+    Reading, Reported, Server, Source, Stamp, Text,
 };
 
-use super::claims::{Findings, Gathered};
 use super::files::Outcome;
+use super::gathering::Gathered;
 
 /// A model's files on the way to a [`Model`].
 pub(super) struct Described<'a> {
     pub(super) first: &'a Gathered,
     pub(super) headers: &'a [Arc<Header>],
     pub(super) sizes: &'a [Option<u64>],
-    pub(super) findings: &'a Findings,
+    /// How many models of the process were described before.
+    pub(super) before: usize,
+    pub(super) server: Option<&'a Server>,
     pub(super) now: Stamp,
 }
 
@@ -61,7 +63,7 @@ impl Described<'_> {
             .filter(|name| !name.trim().is_empty());
         let label = EvidenceLabel::of(evidence.iter().map(|e| e.kind));
         Model {
-            id: format!("m{}", self.findings.models.len() + 1).into(),
+            id: format!("m{}", self.before + 1).into(),
             name: name.unwrap_or(stem).into(),
             path: self.first.path.clone(),
             format: "gguf",
@@ -111,7 +113,7 @@ impl Described<'_> {
             at,
         };
         let served = evidence.iter().any(|e| e.kind == EvidenceKind::Api);
-        match (&self.findings.server, served) {
+        match (self.server, served) {
             (Some(server), true) => server.context,
             _ => Reading::missing(Gap::NotFound, from(self.now)),
         }

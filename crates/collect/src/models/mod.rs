@@ -5,6 +5,7 @@ mod claims;
 mod described;
 mod files;
 mod flags;
+mod gathering;
 mod memory;
 mod runtimes;
 mod server;

@@ -15,6 +15,10 @@ use super::samples::Samples;
 /// longer: until the next turn of the rarest group is over.
 const SHOWN_FOR_MS: u64 = 10_000;
 
+/// How long a driver's first answer may take: without persistence mode each GPU takes a second or
+/// two.
+const FIRST_ANSWER_MS: u64 = 20_000;
+
 /// PCIe throughput is asked every so many sweeps: a read may block for its 20 ms window.
 const PCIE_EVERY: u64 = 5;
 
@@ -28,6 +32,7 @@ pub(crate) struct Nvml {
     system: BTreeMap<SystemCall, Answer<CallAnswer>>,
     pub(super) devices: BTreeMap<u32, DeviceState>,
     overdue: Option<Stamp>,
+    silent_for_ms: u64,
     missing: Option<Gap>,
     sweeps: u64,
     asleep: Option<Text>,
@@ -94,13 +99,17 @@ impl Nvml {
     pub(crate) fn take(&mut self, published: &Published<NvmlSweep>, now: Stamp) {
         match published {
             Published::NotAsked => {}
-            Published::Overdue(since) => self.overdue = Some(*since),
+            Published::Overdue(since) => {
+                self.overdue = Some(*since);
+                self.silent_for_ms = now.ms_since(*since);
+            }
             Published::Missing(gap) => {
                 self.missing = Some(*gap);
                 self.overdue = None;
             }
             Published::New(Stamped { at, value: sweep }) => {
                 self.overdue = None;
+                self.silent_for_ms = 0;
                 self.missing = None;
                 self.sweeps += 1;
                 self.library = Some(sweep.library.clone());
@@ -127,7 +136,12 @@ impl Nvml {
     /// Whether the first sweep is still on its way.
     pub(crate) fn is_pending(&self, facts: &MachineFacts) -> bool {
         let asked = !facts.nvml_names.is_empty() && self.asleep.is_none();
-        asked && self.library.is_none() && self.missing.is_none()
+        asked && self.library.is_none() && self.missing.is_none() && !self.never_answered()
+    }
+
+    /// Whether the first answer is later than any initialisation takes.
+    fn never_answered(&self) -> bool {
+        self.silent_for_ms > FIRST_ANSWER_MS
     }
 
     /// Whether every device's lists are of the last sweep.
@@ -199,6 +213,14 @@ impl Nvml {
                 SourceState::Error,
                 "the capture holds no sweep".to_owned(),
                 None,
+            ),
+            None if overdue && self.never_answered() => (
+                SourceState::TimedOut,
+                format!(
+                    "{asked} is installed, but has not answered for {} s",
+                    self.silent_for_ms / 1000
+                ),
+                Some("the driver hangs: the kernel log (dmesg) may say why; it may need a reboot"),
             ),
             None if overdue => (
                 SourceState::Pending,

@@ -362,3 +362,45 @@ fn a_list_that_grows_between_two_calls_is_read_whole_or_says_so() {
         );
     }
 }
+
+#[test]
+fn a_driver_that_never_gets_ready_is_waited_for_and_then_told_of() {
+    // Initialising the library, getting the number of devices, getting the handle of one of two.
+    let hang = |call: &str| Fault::sleeping(call, 3_600_000);
+    let two = || {
+        Scenario::default()
+            .with_device(Device::new("A"))
+            .with_device(Device::new("B"))
+    };
+    let scenarios = [
+        (two().with_fault(hang("nvmlInit*")), 3),
+        (two().with_fault(hang("nvmlDeviceGetCount*")), 3),
+        (
+            two().with_fault(hang("nvmlDeviceGetHandleByIndex*").on(0)),
+            0,
+        ),
+    ];
+    // All at once: each takes the 20 s that a device without persistence mode may need.
+    let drivers = scenarios.map(|(scenario, code)| (driver(Generation::R580, &scenario), code));
+    let started: Vec<_> = drivers
+        .iter()
+        .map(|(driver, code)| (Program::line("--json").driver(driver).start(), *code))
+        .collect();
+    for (started, code) in started {
+        let ran = started.finish();
+        let document = ran.ended(code).json();
+        json::every_null_has_its_reason(&document);
+        assert!(ran.took < Duration::from_secs(40), "{:?}", ran.took);
+        assert!(ran.stderr.contains("20 s"), "{}", ran.stderr);
+        if code == 0 {
+            assert_eq!(list(&document, "devices").len(), 2);
+            assert_eq!(document["devices"][0]["name"], "B");
+            assert_eq!(document["devices"][0]["gpu_pct"], 0.0);
+            assert_eq!(document["devices"][1]["gpu_pct"], Value::Null);
+        } else {
+            let state = &with(&document["sources"], "id", "nvml")["state"];
+            assert!(state == "pending" || state == "timeout", "{state}");
+            assert!(document["totals"]["measured_process_vram_bytes"].is_null());
+        }
+    }
+}

@@ -206,19 +206,24 @@ impl Traces {
     /// A sum over rows; a lower bound where rows without a size are left out of it, and unknown
     /// where no row has one.
     pub(super) fn total(&mut self, key: impl Into<Cow<'static, str>>, total: Total) -> Option<u64> {
-        let known = total.counted > 0 || total.missing == 0;
         let sum = Trace {
             counter: Some(SUM_OF_ROWS),
-            detail: (total.missing > 0).then(|| {
+            detail: (!total.is_complete()).then(|| {
                 let rows = total.counted.saturating_add(total.missing);
-                format!("{} of {rows} rows have no size", total.missing)
+                match (total.missing, total.lists_missing) {
+                    (0, _) => "a process list could not be read".to_owned(),
+                    (missing, false) => format!("{missing} of {rows} rows have no size"),
+                    (missing, true) => format!(
+                        "{missing} of {rows} rows have no size, and a process list could not be read"
+                    ),
+                }
             }),
             ..Trace::new("estimated", Source::Derived.id())
         };
-        let trace = if known {
+        let trace = if total.is_known() {
             Trace {
                 method: Some("derived"),
-                bound: (total.missing > 0).then_some("lower"),
+                bound: (!total.is_complete()).then_some("lower"),
                 ..sum
             }
         } else {
@@ -229,7 +234,7 @@ impl Traces {
             }
         };
         self.enter(key, trace);
-        known.then_some(total.known.0)
+        total.is_known().then_some(total.known.0)
     }
 }
 

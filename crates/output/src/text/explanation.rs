@@ -31,7 +31,11 @@ pub(super) fn no_gpu(snapshot: &Snapshot, width: usize) -> String {
             hints += 1;
         }
     }
-    if hints == 0 {
+    let pending = snapshot
+        .sources
+        .iter()
+        .any(|it| it.state == SourceState::Pending);
+    if hints == 0 && !pending {
         let advice = match snapshot.mode {
             Mode::NativeLinux | Mode::Wsl => "install the driver of the GPU and run this again",
             Mode::Container => "give the container access to the GPU, e.g. with --gpus all",
@@ -41,11 +45,7 @@ pub(super) fn no_gpu(snapshot: &Snapshot, width: usize) -> String {
         };
         page.sentence("  ", advice);
     }
-    if snapshot
-        .sources
-        .iter()
-        .any(|it| it.state == SourceState::Pending)
-    {
+    if pending {
         page.sentence("  ", "a source had not answered yet: run this again");
     }
     page.sentence("  ", "to see the program without a GPU: gputaskman demo");

@@ -181,7 +181,7 @@ fn size(
 fn total(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, indent: usize) {
     let (measured, matched) = shown::totals(snapshot);
     let mut items = Vec::new();
-    if measured.counted > 0 || measured.missing == 0 {
+    if measured.is_known() {
         let bound = if measured.is_complete() {
             ""
         } else {

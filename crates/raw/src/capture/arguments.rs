@@ -152,22 +152,27 @@ fn program(argument: &str, names: &mut Pseudonyms) -> String {
     }
 }
 
+/// `--word`, or a short one with a single dash. `-pSECRET` is a value in disguise and none.
 fn is_flag(argument: &str) -> bool {
-    argument.strip_prefix('-').is_some_and(|rest| {
-        rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '-')
-            && rest.bytes().take_while(|b| *b != b'=').count() <= 40
-            && rest
+    let name = argument.split('=').next().unwrap_or(argument);
+    let word = |text: &str, most: usize| {
+        (1..=most).contains(&text.len())
+            && text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && text
                 .bytes()
-                .take_while(|b| *b != b'=')
-                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-    })
+                .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+    };
+    match name.strip_prefix("--") {
+        Some(text) => text.is_empty() || word(text, 40),
+        None => name.strip_prefix('-').is_some_and(|text| word(text, 6)),
+    }
 }
 
 fn flag_value(flag: &str, value: &str, names: &mut Pseudonyms) -> String {
     let lower = flag.to_ascii_lowercase();
     let secret = SECRET_WORDS.iter().any(|word| {
         lower
-            .split(['-', '_'])
+            .split(['-', '_', '.'])
             .any(|part| part == *word || part.ends_with(word))
     });
     if secret || TEXT_FLAGS.contains(&flag) {
@@ -177,6 +182,21 @@ fn flag_value(flag: &str, value: &str, names: &mut Pseudonyms) -> String {
 }
 
 fn free_value(value: &str, names: &mut Pseudonyms) -> String {
+    if value.starts_with('-')
+        && value.len() > 1
+        && !value.bytes().all(|b| b"-.0123456789".contains(&b))
+    {
+        // Looks like a flag and is none: whatever hangs on it stays out.
+        return REDACTED.to_owned();
+    }
+    if let Some((name, rest)) = value.split_once('=')
+        && !name.is_empty()
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
+    {
+        return format!("{name}={}", flag_value(name, rest, names));
+    }
     let number = !value.is_empty()
         && value
             .bytes()

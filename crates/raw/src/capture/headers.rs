@@ -29,7 +29,7 @@ const KEPT_KEYS: &[&str] = &[
 const KEPT_ENDS: &[&str] = &[".decision.type", ".rope.scaling.type"];
 
 /// Bytes behind the place where a header is broken that its error is decided by.
-const DECIDING_BYTES: u64 = 16;
+const DECIDING_BYTES: u64 = 8;
 
 /// Most files whose headers are being read at once.
 const MAX_HEADERS: usize = 256;

@@ -211,16 +211,40 @@ fn map_line(line: &str, names: &mut Pseudonyms) -> String {
     }
 }
 
+/// What a server says is anybody's text: only numbers, switches and short words pass, and what names
+/// a file or a model is treated as such.
 fn http_fields(http: &mut HttpReply, names: &mut Pseudonyms) {
     for (field, value) in &mut http.fields {
-        if let serde_json::Value::String(text) = value {
-            if field.ends_with("model_path") {
+        said(field, value, names);
+    }
+}
+
+fn said(field: &str, value: &mut serde_json::Value, names: &mut Pseudonyms) {
+    use serde_json::Value;
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        // Names of fields are text too, and no field that is kept has any below it.
+        Value::Object(_) => *value = Value::Null,
+        Value::Array(values) => values
+            .iter_mut()
+            .for_each(|value| said(field, value, names)),
+        Value::String(text) => {
+            let strict = names.level() == Redaction::Strict;
+            if text.contains('/') || field.ends_with("model_path") {
                 *text = names.path(text);
-            } else if field.ends_with("model_alias") && names.level() == Redaction::Strict {
+            } else if (field.ends_with("model_alias") && strict) || !is_short_word(text) {
                 *text = names.word("f", text);
             }
         }
     }
+}
+
+/// A build number, a role: letters, digits, dots and dashes.
+fn is_short_word(text: &str) -> bool {
+    text.len() <= 40
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
 fn text_reply(reply: Reply, redact: impl FnOnce(&str) -> String) -> Reply {

@@ -271,7 +271,8 @@ fn rows(snapshot: &Snapshot, device: &Device, look: Look) -> Vec<Entry> {
                 text: "n/a".into(),
                 class: Class::Missing,
             },
-            (_, 0) => Figure::measured(figure::size(total.known)),
+            _ if total.is_complete() => Figure::measured(figure::size(total.known)),
+            (_, 0) => Figure::measured(format!("{}{}", look.at_least(), figure::size(total.known))),
             (_, missing) => Figure::measured(format!(
                 "{}{} ({missing} n/a)",
                 look.at_least(),
