@@ -29,6 +29,8 @@ const MAX_CATCH_UPS: u32 = 64;
 pub enum Pace {
     /// A screen: drivers have 150 ms per refresh, later answers come with their age.
     Live,
+    /// A recording: as patient as a screen, but never slower than its interval.
+    Recording,
     /// One report: the drivers may take this long, in nanoseconds.
     OneShot(u64),
 }
@@ -79,7 +81,7 @@ impl Collector {
     /// When the next refresh is due and what it asks. A replay ignores it.
     pub fn plan(&mut self, pace: Pace) -> TickPlan {
         let wait_ns = match pace {
-            Pace::Live => 150_000_000,
+            Pace::Live | Pace::Recording => 150_000_000,
             Pace::OneShot(patience_ns) => patience_ns,
         };
         // Whether devices sleep has to be known before a driver is asked for the first time.
@@ -97,7 +99,7 @@ impl Collector {
             };
         };
         let interval_ns = self.facts.settings.interval_ms.saturating_mul(1_000_000);
-        let interval_ns = if self.any_device {
+        let interval_ns = if self.any_device || pace == Pace::Recording {
             interval_ns
         } else {
             interval_ns.max(RETRY_NS)

@@ -51,10 +51,10 @@ pub(crate) struct View {
 /// What is collected.
 #[derive(Args, Debug)]
 pub(crate) struct Run {
-    /// Time between refreshes in seconds, 0.25 to 3600; `500ms` works too.
-    #[arg(short, long, value_name = "SECONDS", default_value = "1", value_parser = interval, global = true)]
-    pub(crate) interval: Duration,
-    /// Shows one GPU only, by its number in --list-gpus, or `all`.
+    /// Time between refreshes in seconds, 0.25 to 3600; `500ms` works too [default: 1].
+    #[arg(short, long, value_name = "SECONDS", value_parser = interval, global = true)]
+    pub(crate) interval: Option<Duration>,
+    /// Reports on one GPU only, by its number in --list-gpus, or on `all`; the screen opens with it.
     #[arg(long, value_name = "N", value_parser = gpu, global = true)]
     pub(crate) gpu: Option<Gpu>,
     /// Assumes N layers on the GPU where a command line does not say; llama.cpp's spelling -ngl
@@ -70,6 +70,27 @@ pub(crate) struct Run {
     /// Takes /proc, /sys, /dev and /etc from below DIR, for tests.
     #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
     pub(crate) root: Option<PathBuf>,
+}
+
+impl Run {
+    /// Time between refreshes.
+    pub(crate) fn interval(&self) -> Duration {
+        self.interval.unwrap_or(Duration::from_secs(1))
+    }
+
+    /// The first option typed that shapes what is collected, and so means nothing for what has been
+    /// collected already.
+    pub(crate) fn collecting_option(&self) -> Option<&'static str> {
+        [
+            (self.interval.is_some(), "--interval"),
+            (self.gpu_layers.is_some(), "--gpu-layers"),
+            (self.no_probe, "--no-probe"),
+            (self.no_models, "--no-models"),
+            (self.root.is_some(), "--root"),
+        ]
+        .into_iter()
+        .find_map(|(typed, name)| typed.then_some(name))
+    }
 }
 
 /// Which GPU is shown.
@@ -101,11 +122,11 @@ pub(crate) struct Record {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) duration: Option<Duration>,
     /// Ends after so many refreshes at the interval.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
     /// What is left out: everything that names you or your models, only folders and users, or
     /// nothing. Secrets on command lines go unless nothing is left out.
-    #[arg(long, value_enum, default_value = "strict")]
+    #[arg(long, value_name = "LEVEL", value_enum, default_value = "strict")]
     pub(crate) redact: Redact,
     /// Marks the recording as synthetic, with this note saying how it was made.
     #[arg(long, value_name = "NOTE", hide_short_help = true)]

@@ -286,6 +286,8 @@ pub struct Model {
     pub layers: Reading<Measured<u64>>,
     /// Header: context it was trained for, in tokens.
     pub context_trained: Reading<Measured<u64>>,
+    /// Context that the command line or the environment asks for, in tokens of all slots.
+    pub context_requested: Reading<Measured<u64>>,
     /// Context in use, in tokens of one slot, as the runtime reported it.
     pub context_used: Reading<Reported<u64>>,
     /// Kind from the header.

@@ -113,7 +113,10 @@ fn fields() -> Vec<Field> {
         shown "processes/0/models/0/layers" => |s| &mut server(s).models[0].layers;
         shown "processes/0/models/0/context_trained"
             => |s| &mut server(s).models[0].context_trained;
-        shown "processes/0/models/0/context_used" => |s| &mut server(s).models[0].context_used;
+        // In the report what was asked for stands in for what is used.
+        only_json "processes/0/models/0/context_used" => |s| &mut server(s).models[0].context_used;
+        only_json "processes/0/models/0/context_requested"
+            => |s| &mut server(s).models[0].context_requested;
         shown "processes/0/segments_reported/0/bytes"
             => |s| &mut server(s).segments_reported[0].bytes;
         shown "processes/0/segments_estimated/0/bytes_low"

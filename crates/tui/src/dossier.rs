@@ -1,8 +1,8 @@
 //! All that is known of one process, as paragraphs: the text of the inspector.
 
 use model::{
-    Charge, Estimated, EvidenceLabel, InferenceBasis, Measured, Model, Percent, Process, Reading,
-    ServerState, Snapshot,
+    Category, Charge, Estimated, EvidenceLabel, Gap, InferenceBasis, Measured, Model, Percent,
+    Process, Reading, ServerState, Snapshot,
 };
 use ratatui::text::Line;
 
@@ -37,6 +37,9 @@ pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'stati
     let mut out: Vec<Paragraph> = Vec::with_capacity(24);
     for model in &process.models {
         out.push(model_line(model, process.models.len() > 1, look));
+    }
+    if let Some(none) = no_model_line(process, look) {
+        out.push(none);
     }
     if let Some(charge) = row.charge {
         out.push(memory_line(snapshot, process, charge, look));
@@ -109,8 +112,21 @@ fn model_line(model: &Model, several: bool, look: Look) -> Paragraph {
     fact(&mut it, "", &count(&model.parameters, "weights"), look);
     let plain = |reading| figure::measured(reading, look, |n: &u64| n.to_string());
     fact(&mut it, "layers", &plain(&model.layers), look);
-    let used = figure::reported_count(&model.context_used, look);
-    fact(&mut it, "ctx", &used, look);
+    match model.context_requested.value() {
+        // What was asked for stands in where the server has not said what it uses.
+        Some(tokens) if model.context_used.known().is_none() => {
+            fact(
+                &mut it,
+                "ctx",
+                &Figure::measured(format!("{tokens} asked")),
+                look,
+            );
+        }
+        _ => {
+            let used = figure::reported_count(&model.context_used, look);
+            fact(&mut it, "ctx", &used, look);
+        }
+    }
     fact(&mut it, "trained", &plain(&model.context_trained), look);
     let size = figure::measured(&model.size_on_disk, look, |size| figure::size(*size));
     fact(&mut it, model.format, &size, look);
@@ -125,6 +141,23 @@ fn model_line(model: &Model, several: bool, look: Look) -> Paragraph {
         it.put(format!(" by {}", by.join("+")), look.plain());
     }
     it
+}
+
+/// Says that a model was looked for, where one is to be expected.
+fn no_model_line(process: &Process, look: Look) -> Option<Paragraph> {
+    let expected = matches!(
+        process.category,
+        Category::Llm | Category::Embedding | Category::Speech | Category::Diffusion | Category::Ai
+    );
+    if !expected || !process.models.is_empty() || process.runtimes.known().is_none() {
+        return None;
+    }
+    let mut it = labelled("Model", look);
+    it.put(
+        "none found: no GGUF file is mapped, open or named; other formats are not read yet",
+        look.dim(),
+    );
+    Some(it)
 }
 
 fn memory_line(snapshot: &Snapshot, process: &Process, charge: &Charge, look: Look) -> Paragraph {
@@ -321,18 +354,24 @@ fn charge_line(process: &Process, charge: &Charge, look: Look) -> Paragraph {
     let memory = &charge.memory;
     let vram = figure::charged(&memory.vram, process.pid_mark, look);
     fact(&mut it, "VRAM", &vram, look);
-    fact(
-        &mut it,
-        "SPILL",
-        &figure::charged(&memory.spill, None, look),
-        look,
-    );
-    let commit = figure::measured(&memory.commit, look, |size| figure::size(*size));
-    fact(&mut it, "commit", &commit, look);
-    let paged: &Reading<Estimated<_>> = &memory.paged;
-    fact(&mut it, "paged", &figure::estimated(paged, look), look);
+    // What the platform has no counter for is told once, with the reason, below.
+    let counted = |gap: Option<Gap>| gap != Some(Gap::NoCounter);
+    if counted(memory.spill.gap()) {
+        let spill = figure::charged(&memory.spill, None, look);
+        fact(&mut it, "SPILL", &spill, look);
+    }
+    if counted(memory.commit.gap()) {
+        let commit = figure::measured(&memory.commit, look, |size| figure::size(*size));
+        fact(&mut it, "commit", &commit, look);
+    }
+    if counted(memory.paged.gap()) {
+        let paged: &Reading<Estimated<_>> = &memory.paged;
+        fact(&mut it, "paged", &figure::estimated(paged, look), look);
+    }
     for (name, reading) in engines(charge) {
-        fact(&mut it, name, &load(reading, look), look);
+        if counted(reading.gap()) {
+            fact(&mut it, name, &load(reading, look), look);
+        }
     }
     it
 }

@@ -135,7 +135,9 @@ fn groups(row: Row<'_>) -> Vec<Group> {
         groups.add(name("weights count"), &model.parameters);
         groups.add(name("layers"), &model.layers);
         groups.add(name("trained ctx"), &model.context_trained);
-        groups.add(name("ctx"), &model.context_used);
+        if model.context_requested.known().is_none() {
+            groups.add(name("ctx"), &model.context_used);
+        }
     }
     for segment in &process.segments_reported {
         groups.add(segment.kind.id(), &segment.bytes);

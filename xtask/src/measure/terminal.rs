@@ -39,9 +39,17 @@ impl Terminal {
                 pixel_height: 0,
             })
             .context("opening a pseudo terminal")?;
-        let mut builder = CommandBuilder::from_argv(command.iter().map(Into::into).collect());
+        let here = std::env::current_dir().context("asking for the current folder")?;
+        let mut words: Vec<std::ffi::OsString> = command.iter().map(Into::into).collect();
+        if let Some(program) = words.first_mut()
+            && program.to_string_lossy().contains('/')
+        {
+            // As a shell does: with a slash it is a path from here, not a name to search for.
+            *program = here.join(&*program).into_os_string();
+        }
+        let mut builder = CommandBuilder::from_argv(words);
         builder.env("TERM", "xterm-256color");
-        builder.cwd(std::env::current_dir().context("asking for the current folder")?);
+        builder.cwd(here);
         let mut output = pair
             .master
             .try_clone_reader()

@@ -201,6 +201,7 @@ fn add_model(
         sizes: &sizes,
         before: findings.models.len(),
         server: findings.server.as_ref(),
+        flags: sources.flags,
         now: sources.now,
     }
     .into_model(evidence);

@@ -9,6 +9,7 @@ use model::{
 };
 
 use super::files::Outcome;
+use super::flags::Flags;
 use super::gathering::Gathered;
 
 /// A model's files on the way to a [`Model`].
@@ -19,6 +20,7 @@ pub(super) struct Described<'a> {
     /// How many models of the process were described before.
     pub(super) before: usize,
     pub(super) server: Option<&'a Server>,
+    pub(super) flags: &'a Flags,
     pub(super) now: Stamp,
 }
 
@@ -84,6 +86,7 @@ impl Described<'_> {
             ),
             layers: number(header.and_then(|h| h.block_count()), "block_count"),
             context_trained: number(header.and_then(|h| h.context_length()), "context_length"),
+            context_requested: self.context_requested(),
             context_used: self.context_used(&evidence),
             kind: header.map_or(ModelKind::Unknown, |h| kind(&h.kind())),
             label,
@@ -103,6 +106,19 @@ impl Described<'_> {
                 Some(size) => Reading::measured(Bytes(size), from(at)),
                 None => Reading::missing(Gap::InputMissing, from(at)),
             },
+        }
+    }
+
+    fn context_requested(&self) -> Reading<Measured<u64>> {
+        let from = Provenance {
+            source: Source::CommandLine,
+            counter: "-c",
+            at: self.now,
+        };
+        // 0 asks for what the model was trained with, which stands beside it.
+        match self.flags.context.filter(|tokens| *tokens > 0) {
+            Some(tokens) => Reading::measured(tokens, from),
+            None => Reading::missing(Gap::NotFound, from),
         }
     }
 

@@ -62,6 +62,16 @@ fn weights(model: &Model, inputs: &Inputs<'_>) -> Vec<Segment<Estimated<Bytes>>>
         return vec![missing(model, kind, Gap::InputMissing, inputs.at, notes)];
     }
     let placed = inputs.gpu_layers().is_some() && !inputs.flags.tensors_placed;
+    let layers = weights.layers.len() as u64;
+    if placed && inputs.gpu_layers().is_some_and(|asked| asked > layers) {
+        // With every layer on the GPU this is what stays behind.
+        let stays = if weights.tied {
+            "input embedding, which is on the GPU as output too"
+        } else {
+            "input embedding"
+        };
+        notes.push(("in_system_memory", stays.into()));
+    }
     let one = |range, placement| segment(model, kind, range, placement, inputs.at, notes.clone());
     if !placed {
         return vec![one(Range::exact(weights.total), Placement::Unknown)];

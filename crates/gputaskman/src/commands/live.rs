@@ -24,7 +24,7 @@ pub(super) fn run(cli: &Cli) -> Outcome {
             sender.send(Message::Snapshot(snapshot)).is_ok()
         });
     };
-    match screen::open(cli, Session::Live, cli.run.interval, sample)? {
+    match screen::open(cli, Session::Live, cli.run.interval(), sample)? {
         Exit::Quit => Ok(DONE),
         Exit::OpenDemo => demo::show(cli),
     }

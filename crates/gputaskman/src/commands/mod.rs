@@ -18,6 +18,7 @@ use crate::printing;
 
 /// Runs what was typed.
 pub(crate) fn run(cli: &Cli) -> Outcome {
+    refuse_contradictions(cli)?;
     match &cli.command {
         Some(Command::Record(record)) => record::run(cli, record),
         Some(Command::Replay { file }) => replay::run(cli, file),
@@ -32,10 +33,37 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
     }
 }
 
+/// Options that would be ignored are refused: whoever typed them expects something else.
+fn refuse_contradictions(cli: &Cli) -> Result<(), Failure> {
+    let Some(command) = &cli.command else {
+        return Ok(());
+    };
+    if cli.view.list_gpus {
+        return Err(Failure::usage(
+            anyhow::anyhow!("--list-gpus is about this machine and goes with no command"),
+            "--once shows the GPUs of a recording",
+        ));
+    }
+    match command {
+        Command::Record(_) if cli.view.once => Err(Failure::usage(
+            anyhow::anyhow!("record prints no report, so --once has no meaning here"),
+            "--json prints each refresh while recording; gputaskman replay FILE --once reports on the last",
+        )),
+        Command::Replay { .. } | Command::Demo => match cli.run.collecting_option() {
+            Some(option) => Err(Failure::usage(
+                anyhow::anyhow!("{option} has no effect on what has been recorded already"),
+                "a recording brings its own settings; --gpu, --once and --json work",
+            )),
+            None => Ok(()),
+        },
+        Command::Record(_) => Ok(()),
+    }
+}
+
 /// The settings of a run on this machine.
 fn settings(run: &Run) -> Settings {
     Settings {
-        interval_ms: u64::try_from(run.interval.as_millis()).unwrap_or(u64::MAX),
+        interval_ms: u64::try_from(run.interval().as_millis()).unwrap_or(u64::MAX),
         gpu: match run.gpu {
             Some(Gpu::One(index)) => Some(index),
             Some(Gpu::All) | None => None,

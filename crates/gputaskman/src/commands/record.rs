@@ -40,12 +40,19 @@ pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
     let tool = format!("gputaskman {}", output::VERSION);
     let manifest = Manifest::new(machine.facts(), level, tool);
     let what = || format!("cannot write the recording {}", options.output.display());
-    let sink = Sink::create(&options.output)
-        .with_context(what)
-        .map_err(|error| {
-            Failure::failed(error)
-                .with_hint("an existing file is never overwritten: choose a new name")
-        })?;
+    if options.output.as_os_str() == "-" {
+        return Err(Failure::usage(
+            anyhow::anyhow!("a recording goes to a file: standard output is for --json"),
+            "name a file, e.g. -o machine.ndjson.gz",
+        ));
+    }
+    let sink = Sink::create(&options.output).map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::AlreadyExists => "what exists is never overwritten: choose a new name",
+            _ => "the folder must exist and be writable",
+        };
+        Failure::failed(anyhow::Error::new(error).context(what())).with_hint(hint)
+    })?;
     let recorder = Recorder::new(sink, &manifest)
         .with_context(what)
         .map_err(Failure::failed)?;
@@ -102,7 +109,7 @@ fn take<M: Machine>(
     let mut refreshes = 0_u64;
     let mut started_ns = None;
     loop {
-        let plan = collector.plan(Pace::Live);
+        let plan = collector.plan(Pace::Recording);
         let regular = collector.is_regular();
         let Ok(tick) = machine.begin_tick(&plan) else {
             return Ok((DONE, refreshes));

@@ -260,6 +260,7 @@ pub(super) fn model(id: &str, name: &str, evidence: &[(EvidenceKind, &str)]) -> 
         parameters: header(14_768_307_200, "tensor shapes"),
         layers: header(40, "block_count"),
         context_trained: header(40_960, "context_length"),
+        context_requested: gone(Gap::NotFound, Source::CommandLine, "-c"),
         context_used: gone(Gap::NotFound, Source::Http, "/props"),
         kind: ModelKind::Llm,
         label: EvidenceLabel::of(evidence.iter().map(|(kind, _)| *kind)),
@@ -317,6 +318,7 @@ pub(super) fn llama_server() -> Process {
             (EvidenceKind::CommandLine, "-m"),
         ],
     );
+    qwen.context_requested = Reading::measured(8192, from(Source::CommandLine, "-c"));
     qwen.context_used = props(8192, "/props n_ctx");
     it.command_line = Reading::measured(
         ["llama-server", "-m", &*qwen.path, "-c", "8192"]

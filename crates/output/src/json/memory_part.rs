@@ -47,6 +47,9 @@ pub(super) fn model(now: Stamp, model: &Model) -> v1::Model {
         parameters: t.measured("parameters", &model.parameters, |number| *number),
         layers: t.measured("layers", &model.layers, |number| *number),
         context_trained: t.measured("context_trained", &model.context_trained, |tokens| *tokens),
+        context_requested: t.measured("context_requested", &model.context_requested, |tokens| {
+            *tokens
+        }),
         context_used: t.reported("context_used", &model.context_used),
         kind: model.kind.id(),
         kind_hint: t.not_read("kind_hint"),

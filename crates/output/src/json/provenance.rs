@@ -191,6 +191,7 @@ impl Traces {
                 let trace = Trace {
                     method: Some(estimated.method.id()),
                     bound: if range { Some("lower") } else { bound },
+                    detail: range.then(|| format!("at most {} bytes", estimated.high.0)),
                     ..present(self.now, "estimated", estimated.from)
                 };
                 self.enter(key, trace);

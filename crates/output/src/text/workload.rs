@@ -88,7 +88,14 @@ fn facts(notes: &mut Notes, subject: &str, process: &Process, model: &Model) -> 
     let trained = notes.measured("trained context", subject, &model.context_trained, |n| {
         n.to_string()
     });
-    let used = notes.reported("context", subject, &model.context_used, u64::to_string);
+    let used = match model.context_requested.value() {
+        // What was asked for stands in where the server has not said what it uses.
+        Some(tokens) if model.context_used.known().is_none() => format!("{tokens} asked"),
+        _ => {
+            let used = notes.reported("context", subject, &model.context_used, u64::to_string);
+            used.text
+        }
+    };
     let file = notes.measured("file size", subject, &model.size_on_disk, |bytes| {
         format::size_long(*bytes)
     });
@@ -103,7 +110,7 @@ fn facts(notes: &mut Notes, subject: &str, process: &Process, model: &Model) -> 
         format!("quantization {quantization}"),
         format!("parameters {}", parameters.text),
         format!("layers {}", layers.text),
-        format!("context {} of {}", used.text, trained.text),
+        format!("context {used} of {}", trained.text),
         format!("{} file {}", model.format, file.text),
     ]
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use model::Device;
+use model::{Device, Stamp};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 use ratatui::style::Style;
@@ -41,7 +41,7 @@ impl Panel for Readings {
             strip.put(look.pending(), look.dim());
             return;
         };
-        let items = items(device, look);
+        let items = items(device, look, view.snapshot.map(|snapshot| snapshot.at));
         let mut next = 0;
         for line in 0..area.height {
             let mut strip = Strip::new(buffer, look, area, line);
@@ -94,7 +94,7 @@ impl Item {
     }
 }
 
-fn items(device: &Device, look: Look) -> Vec<Item> {
+fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
     let share = |reading| figure::measured(reading, look, |value| figure::percent(*value));
     let number = |reading| {
         figure::measured(reading, look, |clock: &model::Megahertz| {
@@ -107,6 +107,14 @@ fn items(device: &Device, look: Look) -> Vec<Item> {
     let celsius = figure::measured(&device.temperature, look, |it| figure::whole(it.0));
     let lanes = figure::measured(&device.pcie_width, look, |lanes| format!("x{lanes}"));
     let generation = figure::measured(&device.pcie_generation, look, |it| format!("gen{it}"));
+    // Traffic is read every few refreshes only, so it may be older than the rest.
+    let traffic_age = now
+        .zip(device.pcie_tx.known())
+        .map(|(now, traffic)| now.ms_since(traffic.from.at))
+        .filter(|ms| *ms >= 2000)
+        .map_or(String::new(), |ms| {
+            format!(" ({})", output::format::age(ms))
+        });
     vec![
         item(look, "GPU", vec![(share(&device.gpu), "%")]),
         item(look, "MEM ACT", vec![(share(&device.memory_activity), "%")]),
@@ -132,7 +140,7 @@ fn items(device: &Device, look: Look) -> Vec<Item> {
         item(look, "DEC", vec![(share(&device.decoder), "%")]),
         item(look, "PCIe", vec![(generation, " "), (lanes, "")]),
         item(look, "rx", vec![(rate(&device.pcie_rx), "")]),
-        item(look, "tx", vec![(rate(&device.pcie_tx), "")]),
+        item(look, "tx", vec![(rate(&device.pcie_tx), &traffic_age)]),
     ]
 }
 
@@ -141,7 +149,7 @@ fn is_known(figure: &Figure) -> bool {
 }
 
 /// A unit follows a number, not a gap; a separator follows either.
-fn item(look: Look, label: &'static str, figures: Vec<(Figure, &'static str)>) -> Item {
+fn item(look: Look, label: &'static str, figures: Vec<(Figure, &str)>) -> Item {
     let mut values = Vec::with_capacity(figures.len() * 2);
     let whole = figures.iter().all(|(figure, _)| is_known(figure));
     for (figure, after) in figures {
@@ -153,7 +161,7 @@ fn item(look: Look, label: &'static str, figures: Vec<(Figure, &'static str)>) -
         };
         values.push((figure.text, look.class(figure.class)));
         if known || matches!(after, "/" | " " | " of ") {
-            values.push((after.into(), look.plain()));
+            values.push((after.to_owned().into(), look.plain()));
         }
     }
     Item { label, values }

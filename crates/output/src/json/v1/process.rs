@@ -176,7 +176,9 @@ pub struct Model {
     pub layers: Option<u64>,
     /// Context it was trained for, tokens.
     pub context_trained: Option<u64>,
-    /// Context in use, all slots together, tokens.
+    /// Context that was asked for, all slots together, tokens.
+    pub context_requested: Option<u64>,
+    /// Context in use, of one slot, tokens.
     pub context_used: Option<u64>,
     /// Kind from the file.
     pub kind: &'static str,
