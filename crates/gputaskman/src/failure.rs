@@ -1,6 +1,6 @@
 //! How the program fails: what was tried, why it did not work, what to do; and with which code.
 
-use std::process::ExitCode;
+use crate::printing::harmless;
 
 /// Done, also where values are missing.
 pub(crate) const DONE: u8 = 0;
@@ -58,18 +58,18 @@ impl Failure {
 
     /// Says it on stderr and gives the exit code. A reader of stdout that went away is no failure.
     #[expect(clippy::print_stderr, reason = "this is where failures are said")]
-    pub(crate) fn report(self) -> ExitCode {
+    pub(crate) fn report(self) -> u8 {
         if self.is_broken_pipe() {
-            return ExitCode::from(DONE);
+            return DONE;
         }
-        eprintln!("error: {}", self.error);
+        eprintln!("error: {}", harmless(&self.error.to_string()));
         for cause in self.error.chain().skip(1) {
-            eprintln!("cause: {cause}");
+            eprintln!("cause: {}", harmless(&cause.to_string()));
         }
         if let Some(hint) = self.hint {
-            eprintln!("hint: {hint}");
+            eprintln!("hint: {}", harmless(&hint));
         }
-        ExitCode::from(self.code)
+        self.code
     }
 
     fn is_broken_pipe(&self) -> bool {

@@ -17,17 +17,10 @@ use cli::Cli;
 
 /// Runs the program with these arguments, the first being its own name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(cli::accept_llama_spelling(arguments)) {
-        Ok(cli) => cli,
-        Err(error) => {
-            // Help and version go to stdout and are no failure. A closed pipe is nobody's problem.
-            let code = u8::from(error.use_stderr()) * failure::USAGE;
-            let _ = error.print();
-            return ExitCode::from(code);
-        }
+    let code = match Cli::try_parse_from(cli::accept_llama_spelling(arguments)) {
+        Ok(cli) => commands::run(&cli).unwrap_or_else(failure::Failure::report),
+        Err(error) => printing::usage(&error),
     };
-    match commands::run(&cli) {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => failure.report(),
-    }
+    sources::leave_if_stuck(code);
+    ExitCode::from(code)
 }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 
-use crate::failure::Failure;
+use crate::failure::{DONE, Failure, USAGE};
 
 /// Writes one document and flushes, so that a reader of a stream sees it at once.
 pub(crate) fn data(text: &str) -> Result<(), Failure> {
@@ -27,7 +27,14 @@ pub(crate) fn data(text: &str) -> Result<(), Failure> {
 /// A note for the person at the terminal.
 #[expect(clippy::print_stderr, reason = "notes go to standard error")]
 pub(crate) fn note(text: &str) {
-    eprintln!("gputaskman: {text}");
+    eprintln!("gputaskman: {}", harmless(text));
+}
+
+/// Text for a terminal without what a terminal would obey: names of files and contents of captures
+/// are anybody's.
+pub(crate) fn harmless(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(output::format::sanitize).collect();
+    lines.join("\n")
 }
 
 /// Whether standard output is a terminal.
@@ -41,4 +48,15 @@ pub(crate) fn report_width() -> usize {
         return output::text::WIDTH;
     }
     crossterm::terminal::size().map_or(output::text::WIDTH, |(columns, _)| usize::from(columns))
+}
+
+/// What the command line parser has to say: help and versions on standard output, which is no
+/// failure; anything else on standard error. Gives the exit code.
+#[expect(clippy::print_stderr, reason = "this is where usage errors are said")]
+pub(crate) fn usage(error: &clap::Error) -> u8 {
+    if !error.use_stderr() {
+        return data(&error.render().to_string()).map_or_else(Failure::report, |()| DONE);
+    }
+    eprintln!("{}", harmless(&error.render().to_string()));
+    USAGE
 }

@@ -14,7 +14,11 @@ mod bell;
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
+mod ffi;
+#[cfg(target_os = "linux")]
 mod http;
+#[cfg(target_os = "linux")]
+mod leaving;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "linux")]
@@ -59,4 +63,13 @@ pub fn termination_signals(notify: impl Fn(i32) + Send + 'static) -> io::Result<
         drop(notify);
         Ok(())
     }
+}
+
+/// Ends the process with this code if a driver library is still being loaded: the usual way out would wait for it.
+/// Does nothing otherwise.
+pub fn leave_if_stuck(code: u8) {
+    #[cfg(target_os = "linux")]
+    leaving::leave_if_stuck(code);
+    #[cfg(not(target_os = "linux"))]
+    let _ = code;
 }

@@ -84,7 +84,7 @@ pub fn run(
         }
         match flow {
             Flow::Redraw => {
-                guard.terminal.clear()?;
+                guard.blank()?;
                 draw(&mut guard, &app)?;
             }
             Flow::Draw => draw(&mut guard, &app)?,

@@ -11,7 +11,7 @@ use crossterm::terminal::{
 };
 use crossterm::{cursor, execute};
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use ratatui::backend::{Backend as _, ClearType, CrosstermBackend};
 
 type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
 
@@ -43,6 +43,18 @@ impl Guard {
                 Err(error)
             }
         }
+    }
+}
+
+impl Guard {
+    /// Wipes what is on the screen, whoever wrote it, so that the next frame is drawn whole.
+    ///
+    /// Not by `Terminal::clear`: that asks the terminal where its cursor is, and the answer would
+    /// go to the thread that reads keys.
+    pub(crate) fn blank(&mut self) -> io::Result<()> {
+        self.terminal.backend_mut().clear_region(ClearType::All)?;
+        self.terminal.draw(|_| {})?;
+        Ok(())
     }
 }
 

@@ -199,6 +199,7 @@ fn add_model(
         first,
         headers: &headers,
         sizes: &sizes,
+        missing_parts,
         before: findings.models.len(),
         server: findings.server.as_ref(),
         flags: sources.flags,
@@ -211,6 +212,18 @@ fn add_model(
             severity: Severity::Warning,
             subject: format!("pid:{}", sources.key.pid).into(),
             text: format!("{}: {why}", first.path).into(),
+        });
+    }
+    if headers.iter().any(|header| header.truncated_data()) {
+        findings.notices.push(Notice {
+            code: "model_truncated",
+            severity: Severity::Warning,
+            subject: format!("pid:{}", sources.key.pid).into(),
+            text: format!(
+                "{}: the file is shorter than the tensors it declares: an incomplete copy or download",
+                first.path
+            )
+            .into(),
         });
     }
     let inputs = Inputs {

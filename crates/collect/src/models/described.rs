@@ -17,6 +17,8 @@ pub(super) struct Described<'a> {
     pub(super) first: &'a Gathered,
     pub(super) headers: &'a [Arc<Header>],
     pub(super) sizes: &'a [Option<u64>],
+    /// Parts of a split model that could not be read.
+    pub(super) missing_parts: usize,
     /// How many models of the process were described before.
     pub(super) before: usize,
     pub(super) server: Option<&'a Server>,
@@ -80,10 +82,7 @@ impl Described<'_> {
                     .map(Text::from),
                 "general.file_type",
             ),
-            parameters: number(
-                header.map(|_| self.headers.iter().map(|h| h.parameters()).sum()),
-                "tensor table",
-            ),
+            parameters: self.parameters(gap, from("tensor table")),
             layers: number(header.and_then(|h| h.block_count()), "block_count"),
             context_trained: number(header.and_then(|h| h.context_length()), "context_length"),
             context_requested: self.context_requested(),
@@ -91,6 +90,17 @@ impl Described<'_> {
             kind: header.map_or(ModelKind::Unknown, |h| kind(&h.kind())),
             label,
             evidence,
+        }
+    }
+
+    fn parameters(&self, gap: Gap, from: Provenance) -> Reading<Measured<u64>> {
+        if self.headers.is_empty() {
+            Reading::missing(gap, from)
+        } else if self.missing_parts > 0 {
+            Reading::missing(Gap::InputMissing, from)
+        } else {
+            let parameters = self.headers.iter().map(|header| header.parameters());
+            Reading::measured(parameters.fold(0, u64::saturating_add), from)
         }
     }
 

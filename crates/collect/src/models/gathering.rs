@@ -44,7 +44,9 @@ pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {
         mapped.sort_unstable();
         mapped.dedup();
         for (path, deleted) in mapped {
-            let (path, kind) = (path.into(), EvidenceKind::Mapped);
+            // The kernel writes a line break in a name as `\\012`.
+            let path = path.replace("\\012", "\n").into();
+            let kind = EvidenceKind::Mapped;
             found.push(Candidate {
                 path,
                 kind,
@@ -79,6 +81,15 @@ pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {
                 deleted: false,
             });
         }
+    }
+    // A path that a deleted file is mapped from leads to another file now, whatever else names it.
+    let gone: Vec<Text> = found
+        .iter()
+        .filter(|one| one.deleted)
+        .map(|one| one.path.clone())
+        .collect();
+    for candidate in &mut found {
+        candidate.deleted |= gone.contains(&candidate.path);
     }
     found.truncate(MAX_CANDIDATES);
     found

@@ -9,6 +9,10 @@ use crate::processes::Poll;
 /// How often a server is asked.
 const ASK_EVERY_MS: u64 = 15_000;
 
+/// Larger numbers are no context and no slots: whoever answers is no llama-server.
+const MAX_CONTEXT: u64 = 1 << 32;
+const MAX_SLOTS: u64 = 1 << 16;
+
 /// A server over time.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
@@ -121,11 +125,12 @@ fn from_props(mut server: Server, reply: &HttpReply, at: Stamp) -> Said {
         server.state = ServerState::Sleeping;
     }
     server.context = reading(
-        number("default_generation_settings.n_ctx").filter(|tokens| *tokens > 0),
+        number("default_generation_settings.n_ctx")
+            .filter(|tokens| (1..=MAX_CONTEXT).contains(tokens)),
         "/props n_ctx",
     );
     server.slots = reading(
-        number("total_slots").filter(|slots| *slots > 0),
+        number("total_slots").filter(|slots| (1..=MAX_SLOTS).contains(slots)),
         "/props total_slots",
     );
     let path = reply

@@ -11,6 +11,12 @@ use raw::nvml::{CallAnswer, DeviceCall, Output, SystemCall, code};
 use super::answers::{DeviceAnswers, reason};
 use super::state::{DeviceState, Nvml};
 
+/// More than any link carries: PCIe 7.0 with 16 lanes has 242 GB/s.
+const MAX_LINK_KBPS: i64 = 1_000_000_000;
+
+/// More memory than any device has: what is above is no size.
+const MAX_MEMORY: u64 = 1 << 50;
+
 /// Position of `used` and the others in the answer of `GetMemoryInfo`, by version of the symbol.
 struct MemoryFields {
     reserved: Option<usize>,
@@ -100,7 +106,7 @@ fn device(
     let clock = |call| answers.number(call, 0..=100_000, Megahertz);
     let watts = |call| answers.number(call, 0..=100_000_000, Watts::from_milliwatts);
     let kilobytes = |call| {
-        answers.number(call, 0..=i64::from(u32::MAX), |n| {
+        answers.number(call, 0..=MAX_LINK_KBPS, |n| {
             BytesPerSecond(u64::from(n) * 1000)
         })
     };
@@ -162,7 +168,8 @@ fn device(
 
 fn celsius(answer: &CallAnswer) -> Result<Celsius, Gap> {
     match answer.out {
-        Output::Number(n) if (-60..=200).contains(&n) => i32::try_from(n)
+        // -1 is what all bits set look like.
+        Output::Number(n) if (-60..=200).contains(&n) && n != -1 => i32::try_from(n)
             .map(|n| Celsius(n.into()))
             .map_err(|_| Gap::Implausible),
         Output::Number(_) => Err(Gap::Implausible),
@@ -189,7 +196,8 @@ fn memory(answers: &DeviceAnswers<'_>) -> DeviceMemory {
             Output::Numbers(numbers) => {
                 let position = position(&memory_fields(answer.sym)).ok_or(Gap::SymbolAbsent)?;
                 let n = *numbers.get(position).ok_or(Gap::Malformed)?;
-                if n > *numbers.first().ok_or(Gap::Malformed)? {
+                let total = *numbers.first().ok_or(Gap::Malformed)?;
+                if n > total || total > MAX_MEMORY {
                     return Err(Gap::Implausible);
                 }
                 Ok(Bytes(n))

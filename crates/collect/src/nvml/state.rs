@@ -209,10 +209,15 @@ impl Nvml {
             .map_or("libnvidia-ml", |name| &**name);
         let overdue = self.overdue.is_some();
         match &self.library {
+            None if self.missing == Some(Gap::NotRecorded) => (
+                SourceState::Error,
+                "the capture holds no answer of the driver".to_owned(),
+                None,
+            ),
             None if self.missing.is_some() => (
                 SourceState::Error,
-                "the capture holds no sweep".to_owned(),
-                None,
+                "the thread that asks the driver could not be started or has failed".to_owned(),
+                Some("check the limit of processes (ulimit -u); else please report it"),
             ),
             None if overdue && self.never_answered() => (
                 SourceState::TimedOut,
@@ -275,6 +280,20 @@ impl Nvml {
                         }
                         _ => String::new(),
                     };
+                    if let Ok(count) = self.system(SystemCall::DeviceCount)
+                        && count.value.rc != code::SUCCESS
+                    {
+                        return (
+                            SourceState::Error,
+                            format!(
+                                "{name}{version} does not say how many devices there are: {} \
+                                 (NVML error {})",
+                                super::answers::reason(count.value.rc).sentence(),
+                                count.value.rc
+                            ),
+                            Some("nvidia-smi and the kernel log (dmesg) may say more"),
+                        );
+                    }
                     let found = format!("{name}{version}, {} device(s)", self.devices.len());
                     match self.overdue {
                         Some(_) => (

@@ -355,7 +355,7 @@ fn assumptions(
     };
     let (low, high) = contexts;
     note(
-        cached && settings.context.is_none(),
+        cached && settings.context.is_none() && low != high,
         Assumption::Context { low, high },
     );
     note(

@@ -181,8 +181,8 @@ impl Write for Sink {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(file) => file.flush(),
-            // A flush inside the stream costs compression, so only what is complete is pushed on.
-            Self::Gzip(encoder) => encoder.get_mut().flush(),
+            // Costs a few bytes a refresh, and what a killed recorder leaves can be read.
+            Self::Gzip(encoder) => encoder.flush().and_then(|()| encoder.get_mut().flush()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fake_nvml::{Code, Generation, Scenario};
+use fake_nvml::{Code, Fault, Generation, Scenario};
 
 use crate::support::{Machine, Program, driver, json, skipped};
 
@@ -171,4 +171,22 @@ fn a_card_that_sleeps_is_shown_and_not_woken() {
         "skipped"
     );
     json::every_null_has_its_reason(&document);
+}
+
+#[test]
+fn a_driver_that_cannot_count_its_devices_is_an_error_and_not_none() {
+    let scenario =
+        Scenario::workstation().with_fault(Fault::returning("nvmlDeviceGetCount*", Code(999)));
+    let driver = driver(Generation::R580, &scenario);
+    let ran = Program::line("--json").driver(&driver).run();
+    let document = ran.ended(3).json();
+    let source = json::with(&document["sources"], "id", "nvml");
+    assert_eq!(source["state"], "error");
+    assert!(
+        source["detail"]
+            .as_str()
+            .unwrap()
+            .contains("NVML error 999"),
+        "{source}"
+    );
 }

@@ -345,3 +345,36 @@ fn names_with_escapes_reach_no_terminal() {
         raw.text()
     );
 }
+
+#[test]
+fn a_file_that_took_the_place_of_a_mapped_model_is_not_taken_for_it() {
+    let machine = Machine::new();
+    machine.file(MODEL, models::whole(LLAMA));
+    let mut task = Task::llama_server(500, MODEL, "-c 4096 -np 1 -ngl 99");
+    for mapped in &mut task.mapped {
+        if mapped == MODEL {
+            mapped.push_str(" (deleted)");
+        }
+    }
+    machine.add(&task);
+    let document = document(&machine, &[500]);
+    let row = process(&document, 500);
+    let found = json::list(row, "models");
+    assert_eq!(found.len(), 1, "{row}");
+    let model = &found[0];
+    assert_eq!(model["path"], MODEL);
+    assert_eq!(model["label"], "confirmed");
+    for field in ["architecture", "parameters", "size_on_disk_bytes"] {
+        assert_eq!(model[field], Value::Null, "{field} is the other file's");
+    }
+    assert!(json::list(row, "segments_estimated").is_empty());
+}
+
+#[test]
+fn a_model_cut_short_is_told() {
+    let machine = Machine::new();
+    let whole = models::whole(LLAMA);
+    machine.file(MODEL, &whole[..whole.len() - 1000]);
+    machine.add(&Task::llama_server(500, MODEL, "-c 4096 -np 1"));
+    json::has_notice(&document(&machine, &[500]), "pid:500", "model_truncated");
+}

@@ -50,6 +50,17 @@ fn control_c_is_a_key_and_leaves_with_code_0() {
 }
 
 #[test]
+fn control_l_draws_the_screen_anew_and_asks_the_terminal_nothing() {
+    let (machine, driver) = rich();
+    let mut terminal = live(&machine, &driver);
+    terminal.types("\u{c}");
+    terminal.types("?");
+    terminal.shows("Help");
+    terminal.types("q");
+    assert_eq!(terminal.ends_and_gives_the_terminal_back().0, 0);
+}
+
+#[test]
 fn signals_that_ask_to_end_give_the_terminal_back() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let (machine, driver) = rich();

@@ -192,3 +192,35 @@ fn a_recording_whose_reader_goes_away_is_whole() {
     started.finish().ended(0);
     assert!(!captures::load(&file).cut_off);
 }
+
+#[test]
+fn options_that_would_be_ignored_are_refused() {
+    for (line, words) in [
+        ("demo --once -i 5", "--interval"),
+        ("demo --once --no-models", "--no-models"),
+        ("demo --once --no-probe", "--no-probe"),
+        ("demo --once --gpu-layers 5", "--gpu-layers"),
+        ("demo --once --root /", "--root"),
+        ("--list-gpus demo", "--list-gpus"),
+        ("record -o x.ndjson --once", "--once"),
+        ("record -o -", "standard output"),
+        ("record -o x.ndjson --count 0", "--count"),
+    ] {
+        Program::line(line).run().refused(2, &[words]);
+    }
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_not_said_back() {
+    for arguments in [
+        ["replay", "\u{1b}[31mx"],
+        ["--gpu", "\u{1b}[31m"],
+        ["--once", "\u{1b}[31mx"],
+        ["record", "-o\u{1b}[31m/nowhere/x"],
+    ] {
+        let ran = Program::new(arguments).run();
+        assert_ne!(ran.code, Some(0), "{arguments:?}");
+        assert!(!ran.stderr.contains('\u{1b}'), "{:?}", ran.stderr);
+        assert_eq!(ran.text(), "");
+    }
+}

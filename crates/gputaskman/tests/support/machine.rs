@@ -47,12 +47,6 @@ impl Machine {
         &self.0
     }
 
-    #[must_use]
-    pub(crate) fn with(self, task: &Task) -> Self {
-        self.add(task);
-        self
-    }
-
     pub(crate) fn add(&self, task: &Task) {
         let write = |name: &str, content: &[u8]| {
             self.0.write(&format!("proc/{}/{name}", task.pid), content);

@@ -188,14 +188,16 @@ impl Traces {
         match reading {
             Reading::Known(estimated) => {
                 let range = estimated.low != estimated.high;
+                // Of a range the upper end stands here: the lower one is often 0, and would read
+                // like a zero that somebody measured.
                 let trace = Trace {
                     method: Some(estimated.method.id()),
-                    bound: if range { Some("lower") } else { bound },
-                    detail: range.then(|| format!("at most {} bytes", estimated.high.0)),
+                    bound: if range { Some("upper") } else { bound },
+                    detail: range.then(|| format!("at least {} bytes", estimated.low.0)),
                     ..present(self.now, "estimated", estimated.from)
                 };
                 self.enter(key, trace);
-                Some(estimated.low.0)
+                Some(estimated.high.0)
             }
             Reading::Missing(missing) => {
                 self.gone(key, missing);

@@ -11,6 +11,7 @@ use raw::{Answer, Stamped};
 use super::library::Library;
 use crate::bell::locked;
 use crate::clock;
+use crate::leaving::Loading;
 
 /// What is tried, in order: where the loader looks for it, then where NixOS and WSL put it.
 pub(crate) const NAMES: [&str; 4] = [
@@ -106,7 +107,10 @@ impl Loader {
         let mut tried = Vec::new();
         for path in &self.names {
             let name: Text = path.to_string_lossy().into();
-            match Library::open(OsStr::new(path)) {
+            let loading = Loading::start();
+            let opened = Library::open(OsStr::new(path));
+            drop(loading);
+            match opened {
                 Ok(library) => return State::opened(Arc::new(library), name),
                 Err(words) => tried.push((name, words.into())),
             }
