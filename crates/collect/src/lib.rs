@@ -14,6 +14,7 @@ mod collector;
 mod host;
 mod models;
 mod nvml;
+pub mod pairing;
 pub mod parse;
 mod processes;
 mod stage;

@@ -1,6 +1,8 @@
-//! Runs the cases in `cases/` and in the folders of `CASES_DIR` through the whole collector.
+//! Runs the cases in `cases/` and in the folders of `CASES_DIR`.
 //!
-//! A case is a file `PREFIX.NAME.json`; the prefix says which runner it is for. `cases/README.md` has the format.
+//! A case is a file `PREFIX.NAME.json`; the prefix says which runner it is for. A file `PREFIX.truth.ndjson` holds
+//! histories with the truth about them, one a line, of which a share has to come out right. `cases/README.md` has the
+//! formats.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::unwrap_used,
@@ -17,14 +19,24 @@ use std::path::{Path, PathBuf};
 mod cases {
     pub(crate) mod kv_cache;
     pub(crate) mod machine;
+    pub(crate) mod pid_pairing;
 }
 
-use cases::kv_cache;
+use cases::{kv_cache, pid_pairing};
 
 /// What runs the cases of a prefix; an error says what is wrong with the case or with the answer.
 type Runner = fn(&Path) -> Result<(), String>;
 
-const RUNNERS: &[(&str, Runner)] = &[("kv-cache", kv_cache::run)];
+const RUNNERS: &[(&str, Runner)] = &[
+    ("kv-cache", kv_cache::run),
+    ("pid-pairing", pid_pairing::run),
+];
+
+/// What runs the histories of a prefix.
+const HISTORY_RUNNERS: &[(&str, Runner)] = &[("pid-pairing", pid_pairing::run_histories)];
+
+/// How the name of a file with histories ends.
+const HISTORIES: &str = ".truth.ndjson";
 
 #[test]
 fn every_case_comes_out_as_expected() {
@@ -37,7 +49,12 @@ fn every_case_comes_out_as_expected() {
     for file in folders.iter().flat_map(|folder| case_files(folder)) {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         let prefix = name.split('.').next().unwrap_or(&name);
-        match RUNNERS.iter().find(|(known, _)| *known == prefix) {
+        let runners = if name.ends_with(HISTORIES) {
+            HISTORY_RUNNERS
+        } else {
+            RUNNERS
+        };
+        match runners.iter().find(|(known, _)| *known == prefix) {
             Some((_, runner)) => {
                 run += 1;
                 if let Err(problem) = runner(&file) {
@@ -66,7 +83,8 @@ fn case_files(folder: &Path) -> Vec<PathBuf> {
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let is_case = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        path.is_file() && name.ends_with(".json") && name.matches('.').count() >= 2
+        let is_named = name.ends_with(".json") && name.matches('.').count() >= 2;
+        path.is_file() && (is_named || name.ends_with(HISTORIES))
     };
     let mut files: Vec<PathBuf> = entries
         .map(|entry| entry.unwrap().path())
