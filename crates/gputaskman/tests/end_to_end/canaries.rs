@@ -106,7 +106,8 @@ fn machine(folder: &Folder) -> (std::path::PathBuf, Scenario) {
     );
     let mut server = Task::llama_server(4001, &format!("{place}/canarymodel-Q4_K_M.gguf"), "");
     server.exe = format!("{place}/canaryfolder/llama-server");
-    server.cwd = format!("{place}/canarycwd");
+    // A folder with a dot is no file with an extension.
+    server.cwd = format!("{place}/john.canarycwd");
     server.open = vec![
         format!("{place}/canaryopened.gguf"),
         format!("{place}/notes of canarynamed.txt"),
@@ -157,14 +158,26 @@ fn machine(folder: &Folder) -> (std::path::PathBuf, Scenario) {
     // A title that a program has given itself.
     let mut titled = Task::new(4003, "trainer");
     titled.arguments = vec!["trainer: canaryprompt of canaryuser in canaryproject".to_owned()];
-    for task in [&server, &relative, &titled] {
+    // The same without a blank at its start, and a server's whole command line as one.
+    let mut connected = Task::new(4004, "postgres");
+    connected.arguments = vec!["postgres:canaryuser".to_owned()];
+    connected.cgroup =
+        "0::/canaryunit.service/kubepods-x-podcanaryunit.slice:cri-containerd:canaryunit\n"
+            .to_owned();
+    connected.mapped.push("/dev/shm/canaryfolder".to_owned());
+    connected
+        .mapped
+        .push("/usr/local/google/home/canaryuser/x.so.canaryfolder".to_owned());
+    let mut joined = Task::new(4005, "joined");
+    joined.arguments = vec![format!(
+        "llama-server -m {place}/canarymodel-7b --api-key canarykey"
+    )];
+    for task in [&server, &relative, &titled, &connected, &joined] {
         machine.add(task);
     }
-    let card = [4001, 4002, 4003]
-        .into_iter()
-        .fold(Device::new("NVIDIA RTX A4000"), |card, pid| {
-            card.with_process(Process::new(pid, Kind::Compute, 1_u64 << 30))
-        });
+    let card = (4001..=4005).fold(Device::new("NVIDIA RTX A4000"), |card, pid| {
+        card.with_process(Process::new(pid, Kind::Compute, 1_u64 << 30))
+    });
     // Moved, so that the folder's own name is somebody's too.
     let root = folder.at("canaryroot");
     std::fs::rename(machine.path(), &root).unwrap();
@@ -214,7 +227,7 @@ fn paths_leaves_out_places_and_secrets_and_keeps_the_names_of_files() {
 }
 
 /// Spellings in which secrets are found on command lines.
-const SPELLINGS: [&[&str]; 12] = [
+const SPELLINGS: [&[&str]; 26] = [
     &["--api-key", "canarykey"],
     &["--api-key=canarykey"],
     &["--api_key", "canarykey"],
@@ -227,6 +240,20 @@ const SPELLINGS: [&[&str]; 12] = [
     &["--prompt", "canaryprompt"],
     &["-sys", "canaryprompt"],
     &["--url", "http://canaryuser:canarypassword@127.0.0.1/"],
+    &["--api-key", "-canarykey_abc"],
+    &["--api-key", "sk-a", "canarykey"],
+    &["--api-key:canarykey"],
+    &["-pcanarykey"],
+    &["--canary2secret"],
+    &["-u", "alice:canarypassword"],
+    &["--passphrase", "canarypassword"],
+    &["--mypwd=canarypassword"],
+    &["--ssh-keys", "canarykey"],
+    &["env", "HF_TOKEN=canarytoken", "python"],
+    &["--set", "api_key=canarykey"],
+    &["--x", "{\"token\":\"canarytoken\"}"],
+    &["--user", "john.canaryuser"],
+    &["--host", "gpu.canaryhost"],
 ];
 
 #[test]

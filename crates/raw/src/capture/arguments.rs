@@ -1,231 +1,341 @@
-//! Redaction of command lines, environments and control group paths.
+//! Redaction of command lines and environments. What cannot be told from a name or a secret goes.
+
+mod addresses;
+pub(super) mod control_groups;
+mod flags;
+mod secrets;
 
 use super::format::Redaction;
-use super::pseudonyms::Pseudonyms;
+use super::pseudonyms::{Pseudonyms, has_known_extension, has_model_extension};
+use flags::Flag;
 
 /// What a secret becomes, at every level but none.
 const REDACTED: &str = "<redacted>";
 
-/// Words in a flag's name that mark its value as a secret.
-const SECRET_WORDS: &[&str] = &[
-    "key",
-    "token",
-    "password",
-    "passwd",
-    "secret",
-    "credential",
-    "auth",
-];
-
-/// Flags whose value is somebody's text.
-const TEXT_FLAGS: &[&str] = &[
-    "-p",
-    "--prompt",
-    "-sys",
-    "--system-prompt",
-    "--grammar",
-    "-j",
-    "--json-schema",
-    "--api-key",
-];
+/// What becomes of a title that a program has given itself.
+const TITLE: &str = "<title>";
 
 /// Values that are settings, not names.
-const SETTING_VALUES: &[&str] = &[
-    "f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "on", "off", "auto",
-    "none", "true", "false", "layer", "row", "tensor", "mmap", "mlock", "dio", "mean", "cls",
-    "last", "rank", "serve", "server", "run", "runner", "cuda", "vulkan", "cpu",
+const SETTINGS: &[&str] = &[
+    "f32",
+    "f16",
+    "bf16",
+    "q8_0",
+    "q4_0",
+    "q4_1",
+    "q5_0",
+    "q5_1",
+    "iq4_nl",
+    "on",
+    "off",
+    "auto",
+    "all",
+    "none",
+    "true",
+    "false",
+    "layer",
+    "row",
+    "tensor",
+    "mmap",
+    "mlock",
+    "dio",
+    "mean",
+    "cls",
+    "last",
+    "rank",
+    "serve",
+    "server",
+    "run",
+    "runner",
+    "cuda",
+    "vulkan",
+    "cpu",
+    "float16",
+    "float32",
+    "bfloat16",
+    "fp8",
+    "linear",
+    "yarn",
+    "distribute",
+    "isolate",
+    "numactl",
+    "deepseek",
+    "chatml",
+    "localhost",
 ];
+
+/// Variables whose own name is nobody's.
+const VARIABLES: &[&str] = &[
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "HF_TOKEN",
+    "HF_HOME",
+    "HF_HUB_CACHE",
+    "OLLAMA_MODELS",
+    "LD_LIBRARY_PATH",
+    "OMP_NUM_THREADS",
+    "api_key",
+    "password",
+    "token",
+];
+
+/// Longest number that is shown: what an unsigned 64-bit one needs.
+const MAX_DIGITS: usize = 20;
+
+/// What the flag before an argument makes of it.
+enum Expected<'a> {
+    /// Nothing in particular.
+    Anything,
+    /// The value of this flag.
+    Value(&'a str),
+    /// The value of this flag, which nobody may read, whatever it looks like.
+    Secret(&'a str),
+    /// More of a secret, up to the next flag.
+    MoreSecret,
+}
 
 /// A NUL-separated command line.
 pub(super) fn command_line(text: &str, names: &mut Pseudonyms) -> String {
     let mut redacted = String::new();
-    let mut flag: Option<&str> = None;
+    let mut expected = Expected::Anything;
     for (position, argument) in text.split_terminator('\0').enumerate() {
-        let value = if position == 0 {
+        let shown = if position == 0 {
             program(argument, names)
-        } else if is_flag(argument) {
-            match argument.split_once('=') {
-                Some((name, value)) => {
-                    flag = None;
-                    format!("{name}={}", flag_value(name, value, names))
-                }
-                None => {
-                    flag = Some(argument);
-                    argument.to_owned()
-                }
-            }
         } else {
-            match flag.take() {
-                Some(name) => flag_value(name, argument, names),
-                None => free_value(argument, names),
-            }
+            let (shown, next) = following(argument, &expected, names);
+            expected = next;
+            shown
         };
-        redacted.push_str(&value);
+        redacted.push_str(&shown);
         redacted.push('\0');
     }
     redacted
+}
+
+/// An argument behind the program, and what it makes of the next one.
+fn following<'a>(
+    argument: &'a str,
+    expected: &Expected<'a>,
+    names: &mut Pseudonyms,
+) -> (String, Expected<'a>) {
+    let flag = Flag::parse(argument, names.level());
+    match (expected, &flag) {
+        (Expected::Secret(name), _) => {
+            return if secrets::counts_tokens(name) && is_number(argument) {
+                (argument.to_owned(), Expected::Anything)
+            } else {
+                (hidden(argument), Expected::MoreSecret)
+            };
+        }
+        (Expected::MoreSecret, flag) if !flag.as_ref().is_some_and(Flag::is_certain) => {
+            return (hidden(argument), Expected::MoreSecret);
+        }
+        _ => {}
+    }
+    let Some(flag) = flag else {
+        let shown = match expected {
+            Expected::Value(name) => value_of(name, argument, names),
+            _ => free(argument, names),
+        };
+        // `Authorization: Bearer x` without quotes.
+        let next = match argument.strip_suffix([':', '=']) {
+            Some(name) if flags::is_secret(name) => Expected::MoreSecret,
+            _ => Expected::Anything,
+        };
+        return (shown, next);
+    };
+    match flag.attached {
+        Some((separator, value)) => {
+            let shown = if flag.is_hidden() && !is_setting(value) {
+                hidden(value)
+            } else {
+                value_of(flag.name, value, names)
+            };
+            let next = if flag.is_secret() && !secrets::counts_tokens(flag.name) {
+                Expected::MoreSecret
+            } else {
+                Expected::Anything
+            };
+            (format!("{}{separator}{shown}", flag.shown), next)
+        }
+        None if flag.is_secret() => (flag.shown.to_owned(), Expected::Secret(flag.name)),
+        None => (flag.shown.to_owned(), Expected::Value(flag.name)),
+    }
 }
 
 /// NUL-separated `NAME=value` entries. The reader has already dropped all but the allowed names.
 pub(super) fn environment(text: &str, names: &mut Pseudonyms) -> String {
     text.split_terminator('\0')
         .map(|entry| match entry.split_once('=') {
-            Some((name, value)) => format!("{name}={}\0", flag_value(name, value, names)),
+            Some((name, value)) => format!("{name}={}\0", value_of(name, value, names)),
             None => String::new(),
         })
         .collect()
 }
 
-/// The path of a control group: identifiers keep their form, other names become stand-ins.
-pub(super) fn cgroup_path(path: &str, names: &mut Pseudonyms) -> String {
-    let mut parts = Vec::new();
-    for component in path.split('/') {
-        let (stem, suffix) = match component.rsplit_once('.') {
-            Some((stem, suffix @ ("scope" | "slice" | "service"))) => (stem, format!(".{suffix}")),
-            _ => (component, String::new()),
-        };
-        let redacted = stem
-            .split('-')
-            .map(|word| {
-                if word.len() >= 12 && word.bytes().all(|b| b.is_ascii_hexdigit()) {
-                    names.hexadecimal(word)
-                } else if is_cgroup_word(word) {
-                    word.to_owned()
-                } else {
-                    names.word("g", word)
-                }
-            })
-            .collect::<Vec<_>>()
-            .join("-");
-        parts.push(redacted + &suffix);
-    }
-    parts.join("/")
-}
-
-fn is_cgroup_word(word: &str) -> bool {
-    let known = [
-        "",
-        "..",
-        "system",
-        "user",
-        "session",
-        "init",
-        "machine",
-        "docker",
-        "podman",
-        "libpod",
-        "conmon",
-        "cri",
-        "containerd",
-        "crio",
-        "kubepods",
-        "burstable",
-        "besteffort",
-        "guaranteed",
-        "lxc",
-        "payload",
-        "lxc.payload",
-        "buildkit",
-        "app",
-        "background",
-        "ollama",
-        "kubepods.slice",
-    ];
-    known.contains(&word)
-        || word.bytes().all(|b| b.is_ascii_digit())
-        || word
-            .strip_prefix("user@")
-            .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
-        || word
-            .strip_prefix('c')
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+/// What is no address of somebody's host; such an address is hidden.
+pub(super) fn without_address(text: &str) -> Option<String> {
+    addresses::redacted(text).filter(|redacted| redacted != text)
 }
 
 fn program(argument: &str, names: &mut Pseudonyms) -> String {
-    let redacted = names.path(argument);
-    match (redacted.rsplit_once('/'), argument.rsplit_once('/')) {
-        (Some((folder, _)), Some((_, name))) => format!("{folder}/{name}"),
-        // A bare program name is the name of the process, which is shown anyway. Anything with a
-        // space is a title that a program has given itself.
-        _ if !argument.contains(char::is_whitespace) => argument.to_owned(),
-        _ => argument.split_whitespace().next().unwrap_or("").to_owned(),
-    }
-}
-
-/// `--word`, or a short one with a single dash. `-pSECRET` is a value in disguise and none.
-fn is_flag(argument: &str) -> bool {
-    let name = argument.split('=').next().unwrap_or(argument);
-    let word = |text: &str, most: usize| {
-        (1..=most).contains(&text.len())
-            && text.starts_with(|c: char| c.is_ascii_alphabetic())
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+    let (folder, name) = match argument.rfind('/') {
+        Some(slash) => argument.split_at(slash + 1),
+        None => ("", argument),
     };
-    match name.strip_prefix("--") {
-        Some(text) => text.is_empty() || word(text, 40),
-        None => name.strip_prefix('-').is_some_and(|text| word(text, 6)),
+    // Programs write what they like over their own command line: who is connected, how they were
+    // started. A plain name is the name of the process, which is shown anyway.
+    if argument.contains(|c: char| c.is_whitespace() || c.is_control() || c == ':')
+        || name.contains(['=', '@'])
+    {
+        return TITLE.to_owned();
     }
+    format!("{}{name}", names.path(folder))
 }
 
-fn flag_value(flag: &str, value: &str, names: &mut Pseudonyms) -> String {
-    let lower = flag.to_ascii_lowercase();
-    let secret = SECRET_WORDS.iter().any(|word| {
-        lower
-            .split(['-', '_', '.'])
-            .any(|part| part == *word || part.ends_with(word))
-    });
-    if secret || TEXT_FLAGS.contains(&flag) {
-        return REDACTED.to_owned();
-    }
-    free_value(value, names)
+/// A secret; that there is none may be seen.
+fn hidden(value: &str) -> String {
+    if value.is_empty() { "" } else { REDACTED }.to_owned()
 }
 
-fn free_value(value: &str, names: &mut Pseudonyms) -> String {
-    if value.starts_with('-')
-        && value.len() > 1
-        && !value.bytes().all(|b| b"-.0123456789".contains(&b))
-    {
-        // Looks like a flag and is none: whatever hangs on it stays out.
-        return REDACTED.to_owned();
+fn value_of(name: &str, value: &str, names: &mut Pseudonyms) -> String {
+    if flags::is_secret(name) && !(secrets::counts_tokens(name) && is_number(value)) {
+        return hidden(value);
     }
-    if let Some((name, rest)) = value.split_once('=')
-        && !name.is_empty()
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
-    {
-        return format!("{name}={}", flag_value(name, rest, names));
+    if flags::names_folder(name) && value.contains('/') && !is_structure(value) {
+        return names.folder(value);
     }
-    let number = !value.is_empty()
-        && value
-            .bytes()
-            .all(|b| b.is_ascii_digit() || b == b'.' || b == b',' || b == b'-');
-    if number || SETTING_VALUES.contains(&value) {
+    let whose = flags::names_place(name)
+        && !is_setting(value)
+        && !value.contains(['/', ':', '{', '['])
+        && !has_known_extension(value);
+    if whose && addresses::redacted(value).is_none() {
+        return names.word("w", value);
+    }
+    free(value, names)
+}
+
+/// A value that nothing is known about.
+fn free(value: &str, names: &mut Pseudonyms) -> String {
+    if value.is_empty() || value == "-" || is_setting(value) {
         return value.to_owned();
     }
-    if value.contains("://") {
+    if let Some(address) = addresses::redacted(value) {
+        return address;
+    }
+    // What starts like a flag and is none may have anything hanging on it.
+    if is_structure(value) || value.starts_with('-') || secrets::looks_secret(value) {
         return REDACTED.to_owned();
     }
     if value.contains(char::is_whitespace) {
-        return if names.level() == Redaction::Strict {
-            REDACTED.to_owned()
-        } else {
+        return if has_model_extension(value) && !value.contains([':', '=']) {
             names.path(value)
+        } else {
+            REDACTED.to_owned()
         };
     }
-    let is_file = value.contains('/')
-        || value.rsplit_once('.').is_some_and(|(stem, extension)| {
-            !stem.is_empty() && (1..=11).contains(&extension.len())
-        });
-    if is_file {
+    if value.contains(',') {
+        let several = value.contains('=')
+            || value
+                .split(',')
+                .any(|part| addresses::redacted(part).is_some() || part.contains('@'));
+        if several {
+            return each(value, ',', names);
+        }
+    }
+    if let Some((name, rest)) = value.split_once(['=', ':']) {
+        if flags::is_secret(name) {
+            let separator = value.get(name.len()..value.len() - rest.len());
+            return format!(
+                "{}{}{REDACTED}",
+                variable(name, names),
+                separator.unwrap_or("")
+            );
+        }
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-.".contains(&b);
+        if value.as_bytes().get(name.len()) == Some(&b'=')
+            && !name.is_empty()
+            && name.bytes().all(plain)
+        {
+            return format!("{}={}", variable(name, names), value_of(name, rest, names));
+        }
+        if rest.split(['=', ':']).any(secrets::is_secret) {
+            return REDACTED.to_owned();
+        }
+    }
+    if value.contains('/') || (has_known_extension(value) && !value.contains(':')) {
         return names.path(value);
     }
-    if names.level() == Redaction::Strict {
+    if value.contains(':') {
+        return pieces(value, names);
+    }
+    if names.level() == Redaction::Strict || value.contains('@') {
         names.word("w", value)
     } else {
         value.to_owned()
     }
+}
+
+/// `file.gguf:0.5`, `host:port`: what is no number and no file may be somebody.
+fn pieces(value: &str, names: &mut Pseudonyms) -> String {
+    value
+        .split(':')
+        .map(|piece| {
+            if is_setting(piece) || has_known_extension(piece) || piece.is_empty() {
+                free(piece, names)
+            } else {
+                names.word("w", piece)
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(":")
+}
+
+fn each(value: &str, separator: char, names: &mut Pseudonyms) -> String {
+    value
+        .split(separator)
+        .map(|piece| free(piece, names))
+        .collect::<Vec<_>>()
+        .join(separator.encode_utf8(&mut [0; 4]))
+}
+
+/// The name in `name=value`.
+fn variable(name: &str, names: &mut Pseudonyms) -> String {
+    if VARIABLES.contains(&name) || (names.level() != Redaction::Strict && is_word(name)) {
+        name.to_owned()
+    } else {
+        names.word("w", name)
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    text.bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))
+}
+
+/// JSON, code, URLs: text within which anything may stand anywhere.
+fn is_structure(value: &str) -> bool {
+    value.starts_with('[')
+        || value.contains("://")
+        || value.contains(|c| "{}\"'`;&|$<>()".contains(c))
+}
+
+fn is_setting(value: &str) -> bool {
+    SETTINGS.contains(&value) || is_number(value)
+}
+
+/// Numbers with commas between them, and ranges of them.
+fn is_number(value: &str) -> bool {
+    value.split(',').all(|number| {
+        let digits = number.strip_prefix('-').unwrap_or(number);
+        let mut separators = digits.bytes().filter(|b| !b.is_ascii_digit());
+        digits.len() <= MAX_DIGITS
+            && digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+            && digits.ends_with(|c: char| c.is_ascii_digit())
+            && matches!(separators.next(), None | Some(b'.' | b'-'))
+            && separators.next().is_none()
+    })
 }
 
 #[cfg(test)]
@@ -276,19 +386,6 @@ mod tests {
                 assert!(!got.contains(secret), "{got:?}");
             }
         }
-    }
-
-    #[test]
-    fn container_identifiers_keep_their_form() {
-        let mut names = Pseudonyms::new(Redaction::Strict);
-        let id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-        let got = cgroup_path(&format!("/system.slice/docker-{id}.scope"), &mut names);
-        assert!(
-            got.starts_with("/system.slice/docker-") && got.strip_suffix(".scope").is_some(),
-            "{got}"
-        );
-        assert!(!got.contains(id) && got.len() == id.len() + "/system.slice/docker-.scope".len());
-        assert!(!cgroup_path("/user.slice/acme-train.service", &mut names).contains("acme"));
     }
 
     #[test]

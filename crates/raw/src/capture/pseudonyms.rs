@@ -1,81 +1,17 @@
 //! Stable stand-ins for names: equal names get equal stand-ins within one capture, and questions
 //! asked with stand-ins can be translated back while recording.
 
+mod components;
+mod system_paths;
+
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use super::format::Redaction;
-
-/// Path components that say nothing about a person and are needed to recognise stores and runtimes.
-const KEPT_COMPONENTS: &[&str] = &[
-    "",
-    ".",
-    "..",
-    ".cache",
-    ".lmstudio",
-    ".local",
-    ".ollama",
-    "app",
-    "bin",
-    "blobs",
-    "cache",
-    "data",
-    "dev",
-    "dist-packages",
-    "etc",
-    "home",
-    "hub",
-    "huggingface",
-    "lib",
-    "lib64",
-    "library",
-    "lm-studio",
-    "manifests",
-    "media",
-    "mnt",
-    "model",
-    "models",
-    "nix",
-    "opt",
-    "ollama",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "share",
-    "site-packages",
-    "snap",
-    "snapshots",
-    "srv",
-    "store",
-    "sys",
-    "tmp",
-    "usr",
-    "var",
-    "weights",
-    "workspace",
-];
-
-/// Prefixes below which everything belongs to the system.
-const SYSTEM_PREFIXES: &[&str] = &[
-    "/usr/",
-    "/lib/",
-    "/lib64/",
-    "/bin/",
-    "/sbin/",
-    "/proc/",
-    "/sys/",
-    "/dev/",
-    "/nix/store/",
-];
-
-/// Labels of quantizations that stay readable in a file name, longest first.
-const QUANTIZATIONS: &[&str] = &[
-    "IQ2_XXS", "IQ3_XXS", "Q2_K_S", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M", "Q5_K_S",
-    "Q5_K_M", "Q4_K_XL", "IQ2_XS", "IQ3_XS", "IQ4_XS", "IQ4_NL", "IQ1_S", "IQ1_M", "IQ2_S",
-    "IQ2_M", "IQ3_S", "IQ3_M", "TQ1_0", "TQ2_0", "MXFP4", "NVFP4", "Q2_K", "Q6_K", "Q4_0", "Q4_1",
-    "Q5_0", "Q5_1", "Q8_0", "BF16", "F16", "F32",
-];
+use components::{
+    content_hash, extension, is_kept, is_library, is_model_extension, quantization, split_suffix,
+};
+pub(super) use components::{has_known_extension, has_model_extension};
 
 /// The stand-ins of one capture.
 pub struct Pseudonyms {
@@ -140,35 +76,50 @@ impl Pseudonyms {
 
     /// A path, absolute or relative, or a bare file name.
     pub fn path(&mut self, path: &str) -> String {
-        let (path, deleted) = match path.strip_suffix(" (deleted)") {
-            Some(rest) => (rest, " (deleted)"),
-            None => (path, ""),
-        };
-        let system = SYSTEM_PREFIXES
-            .iter()
-            .any(|prefix| path.starts_with(prefix));
+        self.components(path, Self::last)
+    }
+
+    /// The path of a folder: its last component is a folder too, however much it looks like a file.
+    pub fn folder(&mut self, path: &str) -> String {
+        self.components(path, Self::middle)
+    }
+
+    fn components(
+        &mut self,
+        path: &str,
+        mut last: impl FnMut(&mut Self, &str, bool) -> String,
+    ) -> String {
+        let (path, deleted) = undeleted(path);
+        let mut system = system_paths::kept_components(path);
         let mut parts: Vec<String> = Vec::new();
         let mut components = path.split('/').peekable();
         while let Some(component) = components.next() {
-            let is_file = components.peek().is_none();
-            parts.push(if is_file {
-                self.file_name(component, system)
-            } else if system || KEPT_COMPONENTS.contains(&component) {
-                component.to_owned()
+            let is_system = system > 0;
+            system = system.saturating_sub(1);
+            parts.push(if components.peek().is_none() {
+                last(self, component, is_system)
             } else {
-                self.stand_in("d", component, "")
+                self.middle(component, is_system)
             });
         }
         parts.join("/") + deleted
     }
 
-    fn file_name(&mut self, name: &str, system: bool) -> String {
-        let library = extension(name).is_some_and(|e| e == "dll" || e == "dylib");
-        if library || name.contains(".so") || KEPT_COMPONENTS.contains(&name) {
+    fn middle(&mut self, component: &str, system: bool) -> String {
+        if system || is_kept(component) {
+            component.to_owned()
+        } else {
+            self.stand_in("d", component, "")
+        }
+    }
+
+    fn last(&mut self, name: &str, system: bool) -> String {
+        if is_library(name) || is_kept(name) {
             return name.to_owned();
         }
+        let strict = self.level == Redaction::Strict;
         if let Some(hash) = content_hash(name) {
-            if self.level != Redaction::Strict {
+            if !strict {
                 return name.to_owned();
             }
             let prefix = name.strip_suffix(hash).unwrap_or("");
@@ -177,21 +128,16 @@ impl Pseudonyms {
             return stand_in;
         }
         let Some(extension) = extension(name) else {
-            // Without an extension it may as well be a folder, such as somebody's home.
-            return if system {
-                name.to_owned()
-            } else {
-                self.stand_in("d", name, "")
-            };
+            // Without a known extension it may as well be a folder, such as somebody's home.
+            return self.middle(name, system);
         };
-        if self.level != Redaction::Strict || (system && !is_model_extension(extension)) {
+        // Backslashes separate folders elsewhere.
+        let readable = !strict && !name.contains('\\');
+        if readable || (system && !is_model_extension(extension)) {
             return name.to_owned();
         }
         let (stem, suffix) = split_suffix(name);
-        let quantization = QUANTIZATIONS
-            .iter()
-            .find(|label| stem.to_ascii_uppercase().contains(*label))
-            .map_or(String::new(), |label| format!("-{label}"));
+        let quantization = quantization(stem).map_or(String::new(), |label| format!("-{label}"));
         // The stand-in is of the stem, so that the parts of a split model stay together; the map
         // back needs the whole name.
         let stand_in = format!("f{}{quantization}{suffix}", self.digest(stem));
@@ -201,6 +147,7 @@ impl Pseudonyms {
 
     /// Translates a path made of stand-ins back, component by component.
     pub fn restore(&self, path: &str) -> String {
+        let (path, deleted) = undeleted(path);
         let restored: Vec<&str> = path
             .split('/')
             .map(|component| {
@@ -209,58 +156,16 @@ impl Pseudonyms {
                     .map_or(component, String::as_str)
             })
             .collect();
-        restored.join("/")
+        restored.join("/") + deleted
     }
 }
 
-/// What follows the last dot; not the name of a hidden file or a sentence.
-fn extension(name: &str) -> Option<&str> {
-    let (stem, extension) = name.rsplit_once('.')?;
-    let short = (1..=11).contains(&extension.len()) && !extension.contains(char::is_whitespace);
-    (short && !stem.is_empty()).then_some(extension)
-}
-
-/// The hexadecimal digits of a name that is the hash of its content, as stores name their blobs.
-fn content_hash(name: &str) -> Option<&str> {
-    let digits = name.strip_prefix("sha256-").unwrap_or(name);
-    (digits.len() >= 40 && digits.bytes().all(|b| b.is_ascii_hexdigit())).then_some(digits)
-}
-
-fn is_model_extension(extension: &str) -> bool {
-    [
-        "gguf",
-        "safetensors",
-        "onnx",
-        "bin",
-        "pt",
-        "pth",
-        "engine",
-        "plan",
-        "ckpt",
-    ]
-    .contains(&extension.to_ascii_lowercase().as_str())
-}
-
-/// Splits `name-00001-of-00003.gguf` into `name` and the rest, and `name.gguf` into `name` and
-/// `.gguf`.
-fn split_suffix(name: &str) -> (&str, &str) {
-    let stem_end = name.rfind('.').filter(|dot| *dot > 0).unwrap_or(name.len());
-    let stem = name.get(..stem_end).unwrap_or(name);
-    let numbered = stem
-        .len()
-        .checked_sub("-00001-of-00001".len())
-        .filter(|at| {
-            stem.get(*at..).is_some_and(|tail| {
-                tail.bytes()
-                    .zip(*b"-00000-of-00000")
-                    .all(|(byte, form)| match form {
-                        b'0' => byte.is_ascii_digit(),
-                        other => byte == other,
-                    })
-            })
-        });
-    name.split_at_checked(numbered.unwrap_or(stem_end))
-        .unwrap_or((name, ""))
+/// What the kernel appends to the path of a file that is gone.
+fn undeleted(path: &str) -> (&str, &str) {
+    match path.strip_suffix(" (deleted)") {
+        Some(rest) => (rest, " (deleted)"),
+        None => (path, ""),
+    }
 }
 
 #[cfg(test)]
@@ -348,5 +253,83 @@ mod tests {
         assert_eq!(hidden.len(), uuid.len() - 4);
         assert_ne!(hidden, uuid[4..]);
         assert_eq!(hidden, names.hexadecimal(&uuid[4..]));
+    }
+
+    #[test]
+    fn a_folder_with_a_dot_is_hidden_like_any_other() {
+        let mut names = Pseudonyms::new(Redaction::Paths);
+        for path in ["/home/john.doe", "/home/alice/upstage.solar-10b"] {
+            let hidden = names.path(path);
+            assert!(hidden.starts_with("/home/d"), "{hidden}");
+            assert!(!hidden.contains("doe") && !hidden.contains("solar"));
+            assert_eq!(names.restore(&hidden), path);
+        }
+        assert!(!names.folder("/home/john.py").contains("john"));
+        assert!(names.path("/home/alice/notes.txt").ends_with("/notes.txt"));
+    }
+
+    #[test]
+    fn only_a_library_s_name_makes_a_library() {
+        let mut names = Pseudonyms::new(Redaction::Strict);
+        for name in ["libcuda.so", "libcuda.so.580.95.05", "a.dll", "b.dylib"] {
+            assert_eq!(names.path(name), name);
+        }
+        for name in [
+            "m.sorensen",
+            "upstage.solar-10b.gguf",
+            "x.so-zorgon",
+            "x.so.1.zorgon",
+            "alice:zorgon.so",
+            "zorgon.so.",
+        ] {
+            let hidden = names.path(name);
+            assert!(!hidden.contains(&name[..name.len() - 5]), "{hidden}");
+            assert_eq!(names.restore(&hidden), name);
+        }
+    }
+
+    #[test]
+    fn below_the_system_s_folders_names_stay_and_elsewhere_not() {
+        let mut names = Pseudonyms::new(Redaction::Strict);
+        for path in [
+            "/usr/bin/python3.11",
+            "/usr/lib/python3/dist-packages/torch/lib/libtorch.so",
+            "/nix/store/abc-cuda-12.4/lib/x.txt",
+            "/run/opengl-driver/lib/libcuda.so.1",
+            "/dev/nvidia0",
+            "/dev/nvidia-caps/nvidia-cap1",
+            "/dev/dri/renderD128",
+            "/dev/pts/3",
+            "/dev/shm",
+            "/dev/zero (deleted)",
+            "/proc/self/maps",
+        ] {
+            assert_eq!(names.path(path), path);
+        }
+        for path in [
+            "/usr/local/google/home/zorgon/x.txt",
+            "/usr/share/models/zorgon.gguf",
+            "/usr/lib/../../home/zorgon",
+            "/usr/lib/x:/home/zorgon/y",
+            "/usr/libzorgon/x",
+            "/proc/7/root/home/zorgon/x",
+            "/proc/7/cwd/zorgon/x",
+            "/dev/shm/zorgon",
+            "/dev/nvidia-zorgon",
+            "/dev/pts/zorgon",
+            "/opt/zorgon/y",
+        ] {
+            let hidden = names.path(path);
+            assert!(!hidden.contains("zorgon"), "{hidden}");
+            assert_eq!(names.restore(&hidden), path);
+        }
+    }
+
+    #[test]
+    fn a_deleted_file_s_path_is_restored_too() {
+        let mut names = Pseudonyms::new(Redaction::Strict);
+        let hidden = names.path("/m/zorgon.gguf (deleted)");
+        assert!(hidden.ends_with(".gguf (deleted)"), "{hidden}");
+        assert_eq!(names.restore(&hidden), "/m/zorgon.gguf (deleted)");
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use model::Text;
 
-use super::arguments;
+use super::arguments::{self, control_groups};
 use super::format::Redaction;
 use super::headers::Headers;
 use super::pseudonyms::Pseudonyms;
@@ -137,15 +137,7 @@ fn restored(question: &Question, names: &Pseudonyms) -> Question {
 fn inline_reply(question: &Inline, reply: Reply, names: &mut Pseudonyms) -> Reply {
     match question {
         Inline::Cgroup(_) => text_reply(reply, |text| {
-            lines(text, |line| {
-                // `0::/path`: the path's own components name units, users and containers.
-                match line.rsplit_once(':') {
-                    Some((controllers, path)) => {
-                        format!("{controllers}:{}", arguments::cgroup_path(path, names))
-                    }
-                    None => line.to_owned(),
-                }
-            })
+            lines(text, |line| control_groups::line(line, names))
         }),
         Inline::Small(path) if path.ends_with("/hostname") => {
             text_reply(reply, |text| names.word("host-", text.trim()))
@@ -175,10 +167,10 @@ fn posted_reply(question: &Question, reply: Reply, names: &mut Pseudonyms) -> Re
             links
                 .into_iter()
                 .map(|(name, link)| {
-                    let redacted = if &*name == "exe" {
-                        executable(&link, names)
-                    } else {
-                        names.path(&link)
+                    let redacted = match &*name {
+                        "exe" => executable(&link, names),
+                        "cwd" => names.folder(&link),
+                        _ => names.path(&link),
                     };
                     (name, Text::from(redacted))
                 })
@@ -201,13 +193,20 @@ fn executable(link: &str, names: &mut Pseudonyms) -> String {
     }
 }
 
+/// Fields before the name in a line of `/proc/PID/maps`.
+const MAP_FIELDS: usize = 5;
+
 fn map_line(line: &str, names: &mut Pseudonyms) -> String {
-    match line.find('/') {
-        Some(at) => match line.split_at_checked(at) {
-            Some((fields, path)) => format!("{fields}{}", names.path(path)),
-            None => line.to_owned(),
-        },
-        None => line.to_owned(),
+    match line.find('/').and_then(|at| line.split_at_checked(at)) {
+        Some((fields, path)) if fields.split_whitespace().count() <= MAP_FIELDS => {
+            format!("{fields}{}", names.path(path))
+        }
+        // `[anon:NAME]`: any text.
+        _ => line
+            .split_whitespace()
+            .take(MAP_FIELDS)
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 
@@ -232,7 +231,9 @@ fn said(field: &str, value: &mut serde_json::Value, names: &mut Pseudonyms) {
             let strict = names.level() == Redaction::Strict;
             if text.contains('/') || field.ends_with("model_path") {
                 *text = names.path(text);
-            } else if (field.ends_with("model_alias") && strict) || !is_short_word(text) {
+            } else if let Some(hidden) = arguments::without_address(text) {
+                *text = hidden;
+            } else if !is_short_word(text) || (strict && !is_kept(field, text)) {
                 *text = names.word("f", text);
             }
         }
@@ -245,6 +246,24 @@ fn is_short_word(text: &str) -> bool {
         && text
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+}
+
+/// What a server says that is certainly nobody's name: its build (`b6123-0a1b2c3d`) and its role.
+fn is_kept(field: &str, text: &str) -> bool {
+    match field {
+        "build_info" => {
+            let (number, commit) = text.split_once('-').unwrap_or((text, ""));
+            number
+                .strip_prefix('b')
+                .unwrap_or(number)
+                .bytes()
+                .all(|b| b.is_ascii_digit())
+                && commit.len() <= 40
+                && commit.bytes().all(|b| b.is_ascii_hexdigit())
+        }
+        "role" => ["router", "model", "child", "single"].contains(&text),
+        _ => text.is_empty(),
+    }
 }
 
 fn text_reply(reply: Reply, redact: impl FnOnce(&str) -> String) -> Reply {

@@ -1,0 +1,160 @@
+//! One answer of a machine, seen through stand-ins.
+
+use std::sync::{Arc, Mutex};
+
+use model::{Gap, Origin, OriginKind, Stamp};
+use raw::capture::{RedactingMachine, Redaction};
+use raw::nvml::NvmlSweep;
+use raw::{
+    Answer, Ended, HttpReply, Inline, Machine, MachineFacts, ProcessRef, Published, Question,
+    Reply, Root, Settings, Stamped, Tick, TickPlan,
+};
+
+pub(crate) const LEVELS: [Redaction; 2] = [Redaction::Paths, Redaction::Strict];
+
+const WHO: ProcessRef = ProcessRef {
+    pid: 7,
+    start_ticks: 99,
+};
+
+/// Gives this to every question, and keeps which file was asked for.
+struct Parrot {
+    facts: MachineFacts,
+    reply: Reply,
+    asked: Arc<Mutex<String>>,
+}
+
+impl Machine for Parrot {
+    fn facts(&self) -> &MachineFacts {
+        &self.facts
+    }
+
+    fn begin_tick(&mut self, _: &TickPlan) -> Result<Tick, Ended> {
+        Err(Ended)
+    }
+
+    fn nvml(&mut self) -> Published<NvmlSweep> {
+        panic!("nobody asks")
+    }
+
+    fn inline(&mut self, _: &Inline) -> Answer<Reply> {
+        Ok(stamped(self.reply.clone()))
+    }
+
+    fn post(&mut self, question: &Question) -> Answer<Reply> {
+        if let Question::Stat { path, .. } = question {
+            *self.asked.lock().unwrap() = path.to_string();
+            return Err(Gap::Permission);
+        }
+        Ok(stamped(self.reply.clone()))
+    }
+}
+
+const fn stamped(value: Reply) -> Stamped<Reply> {
+    Stamped {
+        at: Stamp {
+            mono_ns: 1,
+            wall_us: 1,
+        },
+        value,
+    }
+}
+
+fn machine(reply: Reply, level: Redaction) -> RedactingMachine<Parrot> {
+    noting(reply, level, Arc::default())
+}
+
+fn noting(reply: Reply, level: Redaction, asked: Arc<Mutex<String>>) -> RedactingMachine<Parrot> {
+    let facts = MachineFacts {
+        os: "linux".into(),
+        origin: Origin {
+            kind: OriginKind::Synthetic,
+            note: None,
+        },
+        clock_ticks: 100,
+        privileged: None,
+        settings: Settings::default(),
+        nvml_names: Vec::new(),
+    };
+    RedactingMachine::new(
+        Parrot {
+            facts,
+            reply,
+            asked,
+        },
+        level,
+    )
+}
+
+fn text(answer: Answer<Reply>) -> String {
+    match answer.unwrap().value {
+        Reply::Bytes(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn command_line<T: AsRef<str>>(level: Redaction, arguments: &[T]) -> Vec<String> {
+    let line: String = arguments
+        .iter()
+        .flat_map(|argument| [argument.as_ref(), "\0"])
+        .collect();
+    let answer = machine(Reply::text(&line), level).post(&Question::CommandLine(WHO));
+    text(answer)
+        .split_terminator('\0')
+        .map(str::to_owned)
+        .collect()
+}
+
+pub(crate) fn environment(level: Redaction, entry: &str) -> String {
+    text(machine(Reply::text(&format!("{entry}\0")), level).post(&Question::Environment(WHO)))
+}
+
+pub(crate) fn user(level: Redaction, name: &str) -> String {
+    text(machine(Reply::text(name), level).post(&Question::UserName(1000)))
+}
+
+pub(crate) fn cgroup(level: Redaction, line: &str) -> String {
+    text(machine(Reply::text(line), level).inline(&Inline::Cgroup(7)))
+}
+
+pub(crate) fn maps(level: Redaction, line: &str) -> String {
+    text(machine(Reply::text(line), level).post(&Question::Maps(WHO)))
+}
+
+/// The link of this name, and what is asked beneath when somebody asks for the file behind it.
+pub(crate) fn link(level: Redaction, name: &str, target: &str) -> (String, String) {
+    let asked = Arc::default();
+    let reply = Reply::Links(vec![(name.into(), target.into())]);
+    let mut machine = noting(reply, level, Arc::clone(&asked));
+    let Reply::Links(links) = machine.post(&Question::Links(WHO)).unwrap().value else {
+        panic!("no links")
+    };
+    let shown = links[0].1.to_string();
+    let question = Question::Stat {
+        root: Root::Process(WHO),
+        path: links[0].1.clone(),
+    };
+    assert!(machine.post(&question).is_err());
+    (shown, asked.lock().unwrap().clone())
+}
+
+/// One field of a server's reply.
+pub(crate) fn field(level: Redaction, name: &str, value: serde_json::Value) -> serde_json::Value {
+    let reply = HttpReply {
+        status: 200,
+        fields: [(name.to_owned(), value)].into(),
+    };
+    let question = Question::Http {
+        who: WHO,
+        port: 1,
+        endpoint: raw::Endpoint::LlamaProps,
+    };
+    match machine(Reply::Http(reply), level)
+        .post(&question)
+        .unwrap()
+        .value
+    {
+        Reply::Http(mut reply) => reply.fields.remove(name).unwrap(),
+        other => panic!("{other:?}"),
+    }
+}
