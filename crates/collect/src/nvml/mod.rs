@@ -7,6 +7,7 @@ mod devices;
 mod lists;
 mod samples;
 mod state;
+mod status;
 
 pub(crate) use lists::ListGap;
 pub(crate) use state::{ListedProcess, Nvml};
