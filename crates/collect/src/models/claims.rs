@@ -190,7 +190,8 @@ fn add_model(
                 None => missing_parts += 1,
             }
         }
-        missing_parts += usize::try_from(shard.count.saturating_sub(MAX_PARTS)).unwrap_or(0);
+        let beyond = usize::try_from(shard.count.saturating_sub(MAX_PARTS)).unwrap_or(usize::MAX);
+        missing_parts = missing_parts.saturating_add(beyond);
     }
     let mut evidence: Vec<Evidence> = parts.iter().flat_map(|p| p.evidence.clone()).collect();
     evidence.sort_by(|a, b| a.kind.cmp(&b.kind).then_with(|| a.detail.cmp(&b.detail)));

@@ -72,7 +72,10 @@ pub(super) fn show(cli: &Cli, mut capture: Capture, session: Session, again: boo
         check_selection(&last)?;
         return report::print(cli, &last);
     }
-    check_selection(&*last(&capture)?)?;
+    if capture.manifest.settings.gpu.is_some() {
+        // Refused before the screen opens; otherwise the screen need not wait for the whole file.
+        check_selection(&*last(&capture)?)?;
+    }
     let interval = Duration::from_millis(capture.manifest.settings.interval_ms);
     screen::open(cli, session, interval, move |sender| {
         loop {
