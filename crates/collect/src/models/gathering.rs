@@ -57,12 +57,14 @@ pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {
         }
     }
     if let Ok((at, Reply::Links(links))) = watched.open_files.answer() {
-        for (fd, link) in links.iter().filter(|(_, link)| may_be_model(link)) {
-            let deleted = link.ends_with(" (deleted)");
-            let path = link.strip_suffix(" (deleted)").unwrap_or(link).into();
+        for (fd, link) in links {
+            let (path, deleted) = maps::without_mark(link);
+            if !may_be_model(path) {
+                continue;
+            }
             let detail = format!("fd {fd}").into();
             found.push(Candidate {
-                path,
+                path: path.into(),
                 kind: EvidenceKind::Open,
                 detail,
                 at,
@@ -82,22 +84,12 @@ pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {
             });
         }
     }
-    // A path that a deleted file is mapped from leads to another file now, whatever else names it.
-    let gone: Vec<Text> = found
-        .iter()
-        .filter(|one| one.deleted)
-        .map(|one| one.path.clone())
-        .collect();
-    for candidate in &mut found {
-        candidate.deleted |= gone.contains(&candidate.path);
-    }
     found.truncate(MAX_CANDIDATES);
     found
 }
 
 /// Model files by name: `.gguf`, or a blob of a store, which is named by its hash.
 fn may_be_model(path: &str) -> bool {
-    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_hex = |text: &str| text.len() >= 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
     is_gguf_name(name) || name.strip_prefix("sha256-").is_some_and(is_hex) || is_hex(name)
@@ -127,15 +119,28 @@ pub(super) fn resolved(path: &str, watched: &Watched) -> Text {
     }
 }
 
+/// A path that a deleted file is mapped or open by leads to another file now, whatever else names it.
+fn spread_deletion(candidates: &mut [Candidate]) {
+    let gone: Vec<Text> = candidates
+        .iter()
+        .filter(|one| one.deleted)
+        .map(|one| one.path.clone())
+        .collect();
+    for candidate in candidates {
+        candidate.deleted |= gone.contains(&candidate.path);
+    }
+}
+
 /// Looks at every candidate's file and joins the evidence about one file: by device and inode
 /// where they could be read, else by path. Never by a similar name.
 pub(super) fn gather(
     files: &mut Files,
     machine: &mut dyn Machine,
     root: Root,
-    candidates: Vec<Candidate>,
+    mut candidates: Vec<Candidate>,
     now: Stamp,
 ) -> Vec<Gathered> {
+    spread_deletion(&mut candidates);
     let mut gathered: Vec<Gathered> = Vec::new();
     for candidate in candidates {
         let Candidate {
@@ -230,7 +235,7 @@ mod tests {
         let hash = "a".repeat(64);
         for path in [
             "/m/a.gguf".to_owned(),
-            "/m/A.GGUF (deleted)".to_owned(),
+            "/m/A.GGUF".to_owned(),
             format!("/home/u/.ollama/models/blobs/sha256-{hash}"),
             format!("/home/u/.cache/huggingface/hub/models--x/blobs/{hash}"),
         ] {
@@ -257,5 +262,27 @@ mod tests {
             shard_stem("/b/x-00001-of-00002.gguf")
         );
         assert_eq!(shard_stem("/m/x.gguf"), None);
+    }
+
+    #[test]
+    fn a_deleted_files_path_is_no_evidence_of_what_lies_there_now_whoever_names_it() {
+        let named = |kind, path: &str, deleted| Candidate {
+            path: path.into(),
+            kind,
+            detail: "".into(),
+            at: Stamp {
+                mono_ns: 0,
+                wall_us: 0,
+            },
+            deleted,
+        };
+        let mut candidates = [
+            named(EvidenceKind::Api, "/m/a.gguf", false),
+            named(EvidenceKind::Mapped, "/m/a.gguf", true),
+            named(EvidenceKind::CommandLine, "/m/a.gguf", false),
+            named(EvidenceKind::CommandLine, "/m/b.gguf", false),
+        ];
+        spread_deletion(&mut candidates);
+        assert_eq!(candidates.map(|one| one.deleted), [true, true, true, false]);
     }
 }

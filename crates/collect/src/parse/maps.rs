@@ -26,16 +26,22 @@ fn line(line: &str) -> Option<Mapping<'_>> {
     let start = u64::from_str_radix(start, 16).ok()?;
     let end = u64::from_str_radix(end, 16).ok()?;
     let offset = u64::from_str_radix(fields.nth(1)?, 16).ok()?;
-    let (path, deleted) = match path.strip_suffix(" (deleted)") {
-        Some(path) => (path, true),
-        None => (path, false),
-    };
+    let (path, deleted) = without_mark(path);
     Some(Mapping {
         len: end.checked_sub(start)?,
         offset,
         path,
         deleted,
     })
+}
+
+/// A path as the kernel shows it, in maps and in links of descriptors: the path itself, and whether
+/// it is marked as that of a file that has been deleted or replaced.
+pub fn without_mark(path: &str) -> (&str, bool) {
+    match path.strip_suffix(" (deleted)") {
+        Some(path) => (path, true),
+        None => (path, false),
+    }
 }
 
 /// Whether a mapped file is a library by its name.
