@@ -17,7 +17,7 @@ use super::state::{DeviceState, ListedProcess, Nvml};
 
 /// The three lists. Whether MPS clients are in the compute list too is not documented, and a
 /// process that computes and draws is in two: so the lists are merged, never added.
-const LISTS: [DeviceCall; 3] = [
+pub(super) const LISTS: [DeviceCall; 3] = [
     DeviceCall::ComputeProcesses,
     DeviceCall::GraphicsProcesses,
     DeviceCall::MpsProcesses,

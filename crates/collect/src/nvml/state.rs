@@ -9,6 +9,7 @@ use raw::nvml::{
 };
 use raw::{Answer, MachineFacts, Published, Stamped};
 
+use super::lists::LISTS;
 use super::samples::Samples;
 
 /// How long an answer of a device that stopped answering is shown, with its age. At long intervals
@@ -148,13 +149,12 @@ impl Nvml {
     pub(crate) fn lists_are_current(&self) -> bool {
         self.overdue.is_none()
             && self.devices.values().all(|device| {
-                [DeviceCall::ComputeProcesses, DeviceCall::GraphicsProcesses]
-                    .iter()
-                    .all(|call| is_success(&device.newest(*call)))
-                    && device
-                        .handle
-                        .as_ref()
-                        .is_some_and(|h| is_success(&h.as_ref().map(as_ref).map_err(|g| *g)))
+                let opened = matches!(&device.handle, Some(Ok(h)) if h.value.rc == code::SUCCESS);
+                opened
+                    && !device.hangs
+                    && [DeviceCall::ComputeProcesses, DeviceCall::GraphicsProcesses]
+                        .iter()
+                        .all(|call| is_success(&device.newest(*call)))
             })
     }
 
@@ -269,12 +269,7 @@ impl DeviceState {
     }
 
     fn listed_pids(&self) -> Vec<u32> {
-        let lists = [
-            DeviceCall::ComputeProcesses,
-            DeviceCall::GraphicsProcesses,
-            DeviceCall::MpsProcesses,
-        ];
-        let mut pids: Vec<u32> = lists
+        let mut pids: Vec<u32> = LISTS
             .iter()
             .filter_map(|call| match self.newest(*call) {
                 Ok(Stamped {
@@ -292,5 +287,59 @@ impl DeviceState {
         pids.sort_unstable();
         pids.dedup();
         pids
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn published(
+        at: Stamp,
+        last: impl Fn(DeviceCall) -> Answer<CallAnswer>,
+    ) -> Published<NvmlSweep> {
+        let asked = Groups::FAST | Groups::PROCESSES;
+        let calls = DeviceCall::ALL
+            .iter()
+            .filter(|call| asked.contains(call.group()));
+        let sweep = NvmlSweep {
+            library: Ok(Stamped {
+                at,
+                value: Library::Ready { name: "lib".into() },
+            }),
+            system: Vec::new(),
+            devices: vec![DeviceSweep {
+                slot: 0,
+                asked,
+                handle: raw::nvml::succeeded(at),
+                calls: calls.map(|call| (*call, last(*call))).collect(),
+            }],
+        };
+        Published::New(Stamped {
+            at,
+            value: Arc::new(sweep),
+        })
+    }
+
+    #[test]
+    fn a_device_that_stops_answering_keeps_its_lists_but_they_are_not_current() {
+        let at = |second: u64| Stamp {
+            mono_ns: second * 1_000_000_000,
+            wall_us: 0,
+        };
+        let mut nvml = Nvml::new(1000);
+        nvml.take(&published(at(1), |_| raw::nvml::succeeded(at(1))), at(1));
+        assert!(nvml.lists_are_current());
+        let hanging = |call| match call {
+            DeviceCall::MemoryInfo => raw::nvml::succeeded(at(2)),
+            _ => Err(Gap::TimedOut),
+        };
+        nvml.take(&published(at(2), hanging), at(2));
+        assert!(!nvml.lists_are_current());
+        let device = &nvml.devices[&0];
+        let list = device.shown(DeviceCall::ComputeProcesses, at(2), nvml.shown_for_ms);
+        assert_eq!(list.map(|answer| answer.at), Ok(at(1)));
     }
 }
