@@ -162,19 +162,19 @@ pub(crate) fn account(
             .into(),
         });
     }
-    device.memory.unattributed = match &device.memory.used {
+    device.memory.unattributed = match (&device.memory.used, list_gaps) {
         // Without any list nobody's share is known, and a remainder would be a claim.
-        _ if list_gaps.len() > 1 && attributed.counted == 0 => {
-            let gap = list_gaps
-                .first()
-                .map_or(Gap::InputMissing, |missing| missing.gap);
-            Reading::missing(gap, from(at))
+        (_, [first, _, ..]) if attributed.counted == 0 => Reading::missing(first.gap, from(at)),
+        (Reading::Missing(missing), _) => {
+            Reading::missing(Gap::InputMissing, from(missing.from.at))
         }
-        Reading::Missing(missing) => Reading::missing(Gap::InputMissing, from(missing.from.at)),
-        Reading::Known(Measured {
-            value,
-            from: used_from,
-        }) => {
+        (
+            Reading::Known(Measured {
+                value,
+                from: used_from,
+            }),
+            _,
+        ) => {
             device.categories_normalized = attributed.known > *value;
             if device.categories_normalized {
                 notices.push(Notice {
@@ -192,7 +192,7 @@ pub(crate) fn account(
             let rest = Bytes(value.0.saturating_sub(attributed.known.0));
             Reading::Known(Estimated {
                 // What a row without a size or in a missing list holds is in the rest too.
-                low: if attributed.is_complete() && list_gaps.is_empty() {
+                low: if attributed.is_complete() {
                     rest
                 } else {
                     Bytes(0)

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use collect::{Collector, Pace};
 use model::Snapshot;
-use raw::capture::ReplayMachine;
-use raw::{Ended, Machine};
+use raw::capture::{Capture, ReplayMachine};
+use raw::{Ended, Machine, TickPlan};
 
 /// Longest a report waits for answers that are on their way.
 const REPORT_PATIENCE_NS: u64 = 3_000_000_000;
@@ -67,6 +67,16 @@ pub(crate) fn stream(machine: &mut dyn Machine, mut take: impl FnMut(Arc<Snapsho
             return;
         }
     }
+}
+
+/// Every refresh of a recording, as fast as it goes.
+pub(crate) fn replayed(capture: &Arc<Capture>) -> impl Iterator<Item = Arc<Snapshot>> {
+    let mut machine = ReplayMachine::new(Arc::clone(capture));
+    let mut collector = Collector::new(machine.facts());
+    std::iter::from_fn(move || {
+        let tick = machine.begin_tick(&TickPlan::default()).ok()?;
+        Some(collector.tick(&mut machine, tick))
+    })
 }
 
 /// Replays in the recording's own time until it ends or `take` has had enough.

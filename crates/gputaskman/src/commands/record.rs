@@ -182,7 +182,7 @@ impl Write for Sink {
         match self {
             Self::Plain(file) => file.flush(),
             // Costs a few bytes a refresh, and what a killed recorder leaves can be read.
-            Self::Gzip(encoder) => encoder.flush().and_then(|()| encoder.get_mut().flush()),
+            Self::Gzip(encoder) => encoder.flush(),
         }
     }
 }

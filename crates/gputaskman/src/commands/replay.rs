@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use model::Snapshot;
-use raw::Machine as _;
 use raw::capture::{Capture, ReplayMachine};
 use tui::{Message, Session};
 
@@ -99,12 +98,9 @@ pub(super) fn show(cli: &Cli, mut capture: Capture, session: Session, again: boo
 
 /// Every refresh as one line of JSON.
 fn lines(capture: &Arc<Capture>) -> Outcome {
-    let mut machine = ReplayMachine::new(Arc::clone(capture));
-    let mut collector = collect::Collector::new(machine.facts());
     let mut lines = Lines::default();
     let mut code = DONE;
-    while let Ok(tick) = machine.begin_tick(&raw::TickPlan::default()) {
-        let snapshot = collector.tick(&mut machine, tick);
+    for snapshot in sampling::replayed(capture) {
         lines.print(&snapshot)?;
         code = report::code(&snapshot);
     }
@@ -113,11 +109,7 @@ fn lines(capture: &Arc<Capture>) -> Outcome {
 }
 
 fn last(capture: &Arc<Capture>) -> Result<Arc<Snapshot>, Failure> {
-    let mut machine = ReplayMachine::new(Arc::clone(capture));
-    let mut collector = collect::Collector::new(machine.facts());
-    let mut last = None;
-    while let Ok(tick) = machine.begin_tick(&raw::TickPlan::default()) {
-        last = Some(collector.tick(&mut machine, tick));
-    }
-    last.ok_or_else(|| Failure::failed(anyhow::anyhow!("the recording holds no refresh")))
+    sampling::replayed(capture)
+        .last()
+        .ok_or_else(|| Failure::failed(anyhow::anyhow!("the recording holds no refresh")))
 }
