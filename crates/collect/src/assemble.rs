@@ -7,6 +7,7 @@ use model::{
     Notice, Process, ProcessKey, Provenance, Reading, Severity, Source, Stamp, Total,
 };
 
+use crate::collector::Row;
 use crate::models::{Findings, categorise, runtimes};
 use crate::nvml::ListGap;
 use crate::processes::{Facts, Watched};
@@ -44,9 +45,9 @@ pub(crate) fn index_devices(
 /// Puts one process together.
 pub(crate) fn process(
     key: ProcessKey,
+    row: &Row,
     facts: Facts,
     watched: Option<&Watched>,
-    charges: Vec<Charge>,
     findings: Findings,
     now: Stamp,
 ) -> Process {
@@ -62,12 +63,11 @@ pub(crate) fn process(
         ),
     };
     let (category, category_reason) =
-        categorise(&facts.name, &findings.models, &runtimes, &charges);
-    let receipt = receipt(&charges, &findings);
+        categorise(&facts.name, &findings.models, &runtimes, &row.charges);
+    let receipt = receipt(&row.charges, &findings);
     Process {
         key,
-        foreign_pid: None,
-        pid_mark: None,
+        pid_match: row.pid_match,
         name: facts.name,
         exe: facts.exe,
         user: facts.user,
@@ -79,7 +79,7 @@ pub(crate) fn process(
         category,
         category_reason,
         runtimes,
-        charges,
+        charges: row.charges.clone(),
         models: findings.models,
         segments_reported: Vec::new(),
         segments_estimated: findings.segments,
@@ -89,14 +89,10 @@ pub(crate) fn process(
 }
 
 /// A receipt needs one measured size that the parts belong to: with several devices it is not known
-/// which part lies where.
+/// which part lies where. Where the owner of the size is inferred the receipt is as sure as that.
 fn receipt(charges: &[Charge], findings: &Findings) -> Option<model::receipt::Receipt> {
     let [charge] = charges else { return None };
-    let measured = charge
-        .memory
-        .vram
-        .known()
-        .and_then(ChargedBytes::measured)?;
+    let measured = charge.memory.vram.known()?.value();
     model::receipt::remainder(charge.device_index, measured, &[], &findings.segments)
 }
 
@@ -120,7 +116,7 @@ pub(crate) fn account(
             // The size is measured also where its owner was inferred, and the remainder of the
             // device is a matter of sizes. By category, only rows with a measured owner count.
             let known = charge.memory.vram.known();
-            attributed.include(known.map(ChargedBytes::size));
+            attributed.include(known.map(ChargedBytes::value));
             if known.is_some_and(|bytes| bytes.measured().is_none()) {
                 continue;
             }
@@ -212,20 +208,23 @@ pub(crate) fn sort(processes: &mut [Process]) {
             .charges
             .iter()
             .filter_map(|c| c.memory.vram.known())
-            .map(ChargedBytes::size)
+            .map(ChargedBytes::value)
             .max();
         (std::cmp::Reverse(largest), process.key)
     });
 }
 
-/// Sum of the measured sizes of all rows.
+/// Sum of the sizes of all rows with a measured owner.
 pub(crate) fn measured_total(devices: &[Device], processes: &[Process]) -> Total {
     let mut total = Total::nothing();
     total.lists_missing = devices
         .iter()
         .any(|device| device.memory.attributed.lists_missing);
     for charge in processes.iter().flat_map(|process| &process.charges) {
-        total.include(charge.memory.vram.known().and_then(ChargedBytes::measured));
+        match charge.memory.vram.known() {
+            Some(ChargedBytes::Inferred(_)) => {}
+            known => total.include(known.and_then(ChargedBytes::measured)),
+        }
     }
     total
 }

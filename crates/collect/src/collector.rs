@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    Bytes, Charge, Device, DeviceKey, DeviceKind, Gap, Notice, PidSpace, PowerState, Process,
-    ProcessKey, ProcessStatus, Provenance, Reading, ScanState, Severity, Snapshot, Source, Stamp,
-    Vendor,
+    Bytes, Device, DeviceKey, DeviceKind, Gap, Notice, PowerState, Process, ProcessKey,
+    ProcessStatus, Provenance, Reading, ScanState, Severity, Snapshot, Source, Stamp, Vendor,
 };
 use raw::{Machine, MachineFacts, Tick, TickPlan};
 
@@ -14,9 +13,13 @@ use crate::assemble;
 use crate::backends::{self, Evidence};
 use crate::host::{DisplayDevice, Host, NVIDIA};
 use crate::models::{Findings, Models};
-use crate::nvml::{ListedProcess, Nvml};
-use crate::processes::{Facts, Processes, reference};
+use crate::nvml::Nvml;
+use crate::processes::{Facts, Nested, Processes, reference};
 use crate::stage::guarded;
+
+mod rows;
+
+pub(crate) use rows::Row;
 
 /// While there is no device, drivers are tried again after this time.
 const RETRY_NS: u64 = 10_000_000_000;
@@ -41,6 +44,7 @@ pub struct Collector {
     host: Host,
     nvml: Nvml,
     processes: Processes,
+    nested: Nested,
     models: Models,
     totals: BTreeMap<DeviceKey, Bytes>,
     last_regular: Option<Stamp>,
@@ -61,6 +65,7 @@ impl Collector {
             host: Host::default(),
             nvml: Nvml::new(facts.settings.interval_ms),
             processes: Processes::default(),
+            nested: Nested::default(),
             models: Models::default(),
             totals: BTreeMap::new(),
             last_regular: None,
@@ -161,15 +166,11 @@ impl Collector {
             devices = self.nvml.devices(now);
             devices.extend(sleeping_devices(&self.host, &devices, now));
             index_of = assemble::index_devices(&mut devices, &mut self.totals);
-            listed = self.nvml.charges(&index_of, now);
+            listed = self.nvml.charges(&index_of, self.numbers(), now);
         });
-        let mut rows: BTreeMap<ProcessKey, (Option<Gap>, Vec<Charge>)> = BTreeMap::new();
+        let mut rows = BTreeMap::new();
         guarded("processes", &mut notices, || {
-            for (process, charge) in listed {
-                let (key, why_unknown) = self.identify(machine, process);
-                let row = rows.entry(key).or_insert((why_unknown, Vec::new()));
-                row.1.push(charge);
-            }
+            rows = self.rows(machine, listed, now);
             let keys: Vec<ProcessKey> = rows.keys().copied().collect();
             self.processes.refresh(machine, &keys, now);
         });
@@ -177,10 +178,10 @@ impl Collector {
         guarded("models", &mut notices, || {
             self.models.begin();
         });
-        for (key, (why_unknown, charges)) in &rows {
+        for (key, row) in &rows {
             let mut found = None;
             guarded("models", &mut notices, || {
-                found = Some(self.process(machine, *key, *why_unknown, charges, now));
+                found = Some(self.process(machine, *key, row, now));
             });
             if let Some((process, mut its_notices)) = found {
                 processes.push(process);
@@ -208,43 +209,11 @@ impl Collector {
         Arc::new(snapshot)
     }
 
-    /// The process behind a number of the driver. Numbers of a foreign namespace are never looked
-    /// up: an equal number here is another process.
-    fn identify(
-        &mut self,
-        machine: &mut dyn Machine,
-        process: ListedProcess,
-    ) -> (ProcessKey, Option<Gap>) {
-        let ListedProcess { pid, at } = process;
-        if !self.host.may_look_up() {
-            let key = ProcessKey {
-                space: PidSpace::Host,
-                pid,
-                start_ticks: None,
-            };
-            return (key, Some(Gap::OutsideNamespace));
-        }
-        let (host, clock_ticks) = (&self.host, self.facts.clock_ticks);
-        let started_us = |ticks| host.started_us(ticks, clock_ticks);
-        match self.processes.identify(machine, pid, at, started_us) {
-            Ok(key) => (key, None),
-            Err(gap) => (
-                ProcessKey {
-                    space: PidSpace::Local,
-                    pid,
-                    start_ticks: None,
-                },
-                Some(gap),
-            ),
-        }
-    }
-
     fn process(
         &mut self,
         machine: &mut dyn Machine,
         key: ProcessKey,
-        why_unknown: Option<Gap>,
-        charges: &[Charge],
+        row: &Row,
         now: Stamp,
     ) -> (Process, Vec<Notice>) {
         let watched = self.processes.get(key);
@@ -257,13 +226,13 @@ impl Collector {
                 (facts, self.models.of(machine, key, who, watched, now))
             }
             _ => (
-                Facts::missing(why_unknown.unwrap_or(Gap::Internal), now),
+                Facts::missing(row.why_unknown.unwrap_or(Gap::Internal), now),
                 Findings::default(),
             ),
         };
         let notices = std::mem::take(&mut findings.notices);
         (
-            assemble::process(key, facts, watched, charges.to_vec(), findings, now),
+            assemble::process(key, row, facts, watched, findings, now),
             notices,
         )
     }
@@ -294,22 +263,7 @@ impl Collector {
                 .into(),
             });
         }
-        let foreign = processes
-            .iter()
-            .filter(|p| p.key.space == PidSpace::Host)
-            .count();
-        if foreign > 0 {
-            notices.push(Notice {
-                code: "outside_namespace",
-                severity: Severity::Info,
-                subject: "processes".into(),
-                text: format!(
-                    "{foreign} process(es) are numbered in the host's PID namespace (H:) and are \
-                     not looked up in this one"
-                )
-                .into(),
-            });
-        }
+        notices.extend(rows::notices(&self.nested, &processes));
         let evidence = Evidence {
             nvml: &self.nvml,
             host: &self.host,
@@ -338,10 +292,13 @@ impl Collector {
             devices,
             processes,
             notices,
-            pending: self.nvml.is_pending(&self.facts)
-                || self.processes.is_waiting()
-                || self.models.is_waiting(),
+            pending: self.nvml.is_pending(&self.facts) || self.is_waiting(),
         }
+    }
+
+    /// Whether an answer to a posted question is outstanding.
+    fn is_waiting(&self) -> bool {
+        self.processes.is_waiting() || self.nested.is_waiting() || self.models.is_waiting()
     }
 
     /// Remembers what the next plan depends on.
@@ -356,7 +313,7 @@ impl Collector {
             self.catch_ups += 1;
         }
         self.waiting_for_drivers = self.nvml.is_pending(&self.facts);
-        self.pending = self.processes.is_waiting() || self.models.is_waiting();
+        self.pending = self.is_waiting();
         self.any_device = !snapshot.devices.is_empty() || self.waiting_for_drivers;
     }
 }

@@ -32,6 +32,8 @@ pub enum Gap {
     PidSplit,
     /// The number belongs to another PID namespace and is never looked up here.
     OutsideNamespace,
+    /// No entry of the driver's lists was matched to the process.
+    NotListed,
     /// The process ended before it could be read.
     Exited,
     /// The device is in MIG mode, where the driver gives no such figure.
@@ -143,6 +145,11 @@ impl Gap {
                 "the number belongs to another PID namespace and is not looked up here",
                 Some("run on the host, or run the container with --pid=host"),
             ),
+            Self::NotListed => (
+                "not_listed",
+                "the driver lists no entry that was matched to it",
+                None,
+            ),
             Self::Exited => ("exited", "the process ended before it could be read", None),
             Self::Mig => ("mig", "the driver gives no such figure in MIG mode", None),
             Self::Asleep => (
@@ -204,6 +211,7 @@ impl Gap {
         Self::NoSample,
         Self::PidSplit,
         Self::OutsideNamespace,
+        Self::NotListed,
         Self::Exited,
         Self::Mig,
         Self::Asleep,

@@ -17,6 +17,7 @@
 pub mod device;
 pub mod gap;
 pub mod ids;
+pub mod matching;
 pub mod process;
 pub mod reading;
 pub mod receipt;
@@ -29,8 +30,10 @@ pub mod workload;
 pub use device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor};
 pub use gap::Gap;
 pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
+pub use matching::{MatchReason, PidMark, PidMatch};
 pub use process::{
-    Charge, ChargedBytes, Container, DriverLists, Engines, PidMark, Process, ProcessMemory, Runtime,
+    Charge, Charged, ChargedBytes, ChargedPercent, Container, DriverLists, Engines, Process,
+    ProcessMemory, Runtime,
 };
 pub use reading::{
     Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,

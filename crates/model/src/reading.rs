@@ -2,6 +2,7 @@
 
 use crate::gap::Gap;
 use crate::ids::Stamp;
+use crate::matching::PidMark;
 use crate::units::Bytes;
 
 /// Where a value or a gap comes from.
@@ -82,7 +83,8 @@ pub struct Inferred<T> {
 }
 
 /// How an owner was inferred (`vram_inferred_by` in JSON).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// The weaker one is the greater.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum InferenceBasis {
     /// Process and driver entry appeared together while watching.
     Start,
@@ -90,6 +92,16 @@ pub enum InferenceBasis {
     Count,
     /// Position in start order among unknown others: a guess.
     Order,
+}
+
+impl InferenceBasis {
+    /// How sure the owner is.
+    pub const fn mark(self) -> PidMark {
+        match self {
+            Self::Start | Self::Count => PidMark::Sure,
+            Self::Order => PidMark::Guess,
+        }
+    }
 }
 
 /// Computed, not read: from file metadata, or from other readings. A range where inputs are unknown.

@@ -15,15 +15,16 @@ mod parts;
 use crate::device::Device;
 use crate::gap::Gap;
 use crate::ids::PidSpace;
-use crate::process::{Charge, ChargedBytes, Container, PidMark, Process};
+use crate::matching::{MatchReason, PidMatch};
+use crate::process::{Charge, ChargedBytes, Container, Process};
 use crate::reading::{InferenceBasis, Measured, Reading, Source};
 use crate::receipt;
 use crate::snapshot::{Mode, PidNamespace, ScanState, Severity, Snapshot, SourceState};
 use crate::units::{Bytes, Celsius, Percent, Watts};
 use crate::workload::{Category, EvidenceKind, Placement, SegmentKind, Server, ServerState};
 use parts::{
-    BOTH, COMPUTE, GRAPHICS, LISTED, charge, device, estimate, from, gone, llama_server, matched,
-    model, notice, nvml, owned, process, snapshot, source,
+    BOTH, COMPUTE, GRAPHICS, LISTED, charge, device, estimate, from, gone, llama_server, load,
+    matched, model, notice, nvml, owned, process, snapshot, source,
 };
 
 pub use parts::{AT, ago};
@@ -194,7 +195,7 @@ pub fn servers() -> Snapshot {
 }
 
 /// Inside a container with its own PID namespace: one row matched for sure, one guessed, two rows of
-/// the host. Load cannot be joined. The guessed row has a model seen only on its command line.
+/// the host, one process that no entry was matched to. Load cannot be joined. The guessed row has a model seen only on its command line.
 pub fn container() -> Snapshot {
     let split = |mut charge: Charge| {
         let reading = gone(
@@ -209,7 +210,13 @@ pub fn container() -> Snapshot {
     };
     let on = |vram| split(charge(0, COMPUTE, vram, 0.0));
     let mut sure = llama_server();
-    (sure.key.pid, sure.foreign_pid, sure.pid_mark) = (41, Some(51_010), Some(PidMark::Sure));
+    (sure.key.pid, sure.pid_match) = (
+        41,
+        Some(PidMatch {
+            foreign_pid: 51_010,
+            why: MatchReason::Count,
+        }),
+    );
     sure.charges = vec![on(matched(9340, InferenceBasis::Count))];
     let mut guess = process(
         57,
@@ -218,7 +225,10 @@ pub fn container() -> Snapshot {
         "gguf_header",
         on(matched(1480, InferenceBasis::Order)),
     );
-    (guess.foreign_pid, guess.pid_mark) = (Some(51_044), Some(PidMark::Guess));
+    guess.pid_match = Some(PidMatch {
+        foreign_pid: 51_044,
+        why: MatchReason::MoreHost,
+    });
     let mut tiny = model(
         "m1",
         "Granite-4.0-H-Tiny",
@@ -263,6 +273,8 @@ pub fn container() -> Snapshot {
         row.key.space = PidSpace::Host;
         row
     };
+    let mut unlisted = process(58, "python3", Category::Ai, "ai_runtime", on(owned(0)));
+    unlisted.charges.clear();
     let hidden = gone(Gap::HiddenByDriver, Source::Nvml, LISTED);
     let mut it = snapshot(
         vec![device(0, "NVIDIA RTX 6000 Ada Generation", 49_140, 13_400)],
@@ -271,6 +283,7 @@ pub fn container() -> Snapshot {
             guess,
             foreign(7719, owned(1410)),
             foreign(7800, hidden),
+            unlisted,
         ],
     );
     it.mode = Mode::Container;
@@ -358,7 +371,7 @@ pub fn hostile() -> Snapshot {
             value: Bytes(u64::MAX),
             from: from(Source::Nvml, LISTED),
         }));
-        charge.engines.busiest = nvml(Percent(f64::NAN), "nvmlDeviceGetProcessUtilization");
+        charge.engines.busiest = load(Percent(f64::NAN), "nvmlDeviceGetProcessUtilization");
     }
     let mut only = device(
         0,

@@ -21,7 +21,6 @@ mod total;
 pub mod v1;
 
 pub(crate) use process::mark;
-pub(crate) use provenance::basis_id;
 
 use model::Snapshot;
 use serde::Serialize;

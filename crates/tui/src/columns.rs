@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use model::{Charge, ChargedBytes, EvidenceLabel, Measured, Percent, Process, Reading, Text};
+use model::{
+    Charge, Charged, ChargedBytes, ChargedPercent, EvidenceLabel, Measured, Process, Reading, Text,
+};
 
 use crate::figure::{self, Figure};
 use crate::theme::Look;
@@ -120,8 +122,9 @@ pub(crate) struct Arrangement {
     pub(crate) hidden: usize,
     /// Left out because no row has a value: their titles.
     pub(crate) absent: Vec<&'static str>,
-    /// Whether any row has a matched owner, so that the others leave room for its mark.
-    pub(crate) marks: bool,
+    /// Whether any size or load has a matched owner, so that the others leave room for its mark.
+    pub(crate) size_marks: bool,
+    pub(crate) load_marks: bool,
 }
 
 impl Column {
@@ -170,10 +173,13 @@ impl Column {
     }
 
     fn is_missing(self, row: Row<'_>) -> bool {
+        let of_charge = |gap: fn(&Charge) -> Option<model::Gap>| {
+            row.charge.map_or(Some(model::Gap::NotListed), gap)
+        };
         let gap = match self {
-            Self::Spill => row.charge.and_then(|c| c.memory.spill.gap()),
-            Self::Encode => row.charge.and_then(|c| c.engines.encode.gap()),
-            Self::Decode => row.charge.and_then(|c| c.engines.decode.gap()),
+            Self::Spill => of_charge(|c| c.memory.spill.gap()),
+            Self::Encode => of_charge(|c| c.engines.encode.gap()),
+            Self::Decode => of_charge(|c| c.engines.decode.gap()),
             Self::User => row.process.user.gap(),
             Self::Container => row.process.container.gap(),
             Self::Runtimes => row.process.runtimes.gap(),
@@ -211,12 +217,12 @@ impl Column {
             }),
             Self::Model => model_name(process, cells, look),
             Self::Vram => charge_figure(row, look, |charge| {
-                figure::charged(&charge.memory.vram, process.pid_mark, look)
+                figure::charged(&charge.memory.vram, look)
             }),
             Self::Spill => charge_figure(row, look, |charge| {
-                figure::charged(&charge.memory.spill, None, look)
+                figure::charged(&charge.memory.spill, look)
             }),
-            Self::Load => charge_figure(row, look, |c| percent(&c.engines.busiest, look)),
+            Self::Load => charge_figure(row, look, |c| figure::load(&c.engines.busiest, look)),
             Self::Encode => charge_figure(row, look, |c| {
                 percent(one_of(&c.engines.encode, &c.engines.video), look)
             }),
@@ -239,16 +245,17 @@ impl Column {
         fn words(reading: &Reading<Measured<Text>>) -> Key<'_> {
             reading.value().map_or(Key::None, |text| Key::Words(text))
         }
-        fn load(reading: Option<&Reading<Measured<Percent>>>) -> Key<'static> {
+        fn load(reading: Option<&Reading<ChargedPercent>>) -> Key<'static> {
             reading
-                .and_then(Reading::value)
+                .and_then(Reading::known)
+                .map(ChargedPercent::value)
                 .filter(|percent| percent.0.is_finite())
                 .map_or(Key::None, |percent| Key::Number(percent.0))
         }
         fn size(reading: Option<&Reading<ChargedBytes>>) -> Key<'static> {
             reading
                 .and_then(Reading::known)
-                .map_or(Key::None, |known| Key::Number(known.size().as_f64()))
+                .map_or(Key::None, |known| Key::Number(known.value().as_f64()))
         }
         let process = row.process;
         match self {
@@ -312,23 +319,23 @@ fn compare_words(a: &str, b: &str) -> Ordering {
 
 /// One ring for both directions of video stands in where the direction is not told apart.
 fn one_of<'a>(
-    direction: &'a Reading<Measured<Percent>>,
-    both: &'a Reading<Measured<Percent>>,
-) -> &'a Reading<Measured<Percent>> {
-    if direction.value().is_none() && both.value().is_some() {
+    direction: &'a Reading<ChargedPercent>,
+    both: &'a Reading<ChargedPercent>,
+) -> &'a Reading<ChargedPercent> {
+    if direction.known().is_none() && both.known().is_some() {
         both
     } else {
         direction
     }
 }
 
-fn percent(reading: &Reading<Measured<Percent>>, look: Look) -> Figure {
-    figure::measured(reading, look, |value| figure::percent(*value))
+fn percent(reading: &Reading<ChargedPercent>, look: Look) -> Figure {
+    figure::owned(reading, look, |value| figure::percent(*value))
 }
 
 fn charge_figure(row: Row<'_>, look: Look, show: impl FnOnce(&Charge) -> Figure) -> Figure {
     row.charge
-        .map_or_else(|| Figure::gap(model::Gap::NotFound, look), show)
+        .map_or_else(|| Figure::gap(model::Gap::NotListed, look), show)
 }
 
 /// The name, or in words why there is none.
@@ -373,6 +380,10 @@ fn model_name(process: &Process, cells: u16, look: Look) -> Figure {
     Figure::measured(text)
 }
 
+fn is_inferred<T: Copy>(reading: &Reading<Charged<T>>) -> bool {
+    reading.known().is_some_and(|known| known.basis().is_some())
+}
+
 /// Chooses the columns for `width` cells.
 pub(crate) fn arrange<'a>(
     width: u16,
@@ -383,7 +394,9 @@ pub(crate) fn arrange<'a>(
     let mut arrangement = Arrangement::default();
     let mut chosen: Vec<&Shape> = Vec::with_capacity(SHAPES.len());
     let some = rows.clone().next().is_some();
-    arrangement.marks = rows.clone().any(|row| row.process.pid_mark.is_some());
+    let charges = || rows.clone().filter_map(|row| row.charge);
+    arrangement.size_marks = charges().any(|on| is_inferred(&on.memory.vram));
+    arrangement.load_marks = charges().any(|on| is_inferred(&on.engines.busiest));
     for shape in SHAPES {
         let column = shape.column;
         if column == Column::Device && !all_devices {

@@ -1,8 +1,8 @@
 //! All that is known of one process, as paragraphs: the text of the inspector.
 
 use model::{
-    Category, Charge, Estimated, EvidenceLabel, Gap, InferenceBasis, Measured, Model, Percent,
-    Process, Reading, ServerState, Snapshot,
+    Category, Charge, ChargedPercent, Estimated, EvidenceLabel, Gap, Model, PidMark, Process,
+    Reading, ServerState, Snapshot,
 };
 use ratatui::text::Line;
 
@@ -42,7 +42,7 @@ pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'stati
         out.push(none);
     }
     if let Some(charge) = row.charge {
-        out.push(memory_line(snapshot, process, charge, look));
+        out.push(memory_line(snapshot, charge, look));
     }
     contents::paragraphs(process, cells, look, &mut out);
     if let Some(server) = server_line(snapshot, process, look) {
@@ -56,7 +56,7 @@ pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'stati
     }
     contents::notes(process, look, &mut out);
     for charge in &process.charges {
-        out.push(charge_line(process, charge, look));
+        out.push(charge_line(charge, look));
     }
     gaps::of_row(row, look, &mut out);
     prose::wrap(&out, cells)
@@ -160,17 +160,18 @@ fn no_model_line(process: &Process, look: Look) -> Option<Paragraph> {
     Some(it)
 }
 
-fn memory_line(snapshot: &Snapshot, process: &Process, charge: &Charge, look: Look) -> Paragraph {
+fn memory_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
     let mut it = labelled("VRAM", look);
-    let vram = figure::charged(&charge.memory.vram, process.pid_mark, look);
+    let vram = figure::charged(&charge.memory.vram, look);
     put(&mut it, "", &vram, look);
     match &charge.memory.vram {
         Reading::Known(known) => {
             let how = match known.basis() {
                 None => "measured",
-                Some(InferenceBasis::Start) => "matched: seen starting together",
-                Some(InferenceBasis::Count) => "matched: every entry and process is accounted for",
-                Some(InferenceBasis::Order) => "a guess: matched by start order",
+                Some(basis) => match basis.mark() {
+                    PidMark::Sure => "measured, its owner matched",
+                    PidMark::Guess => "measured, its owner guessed",
+                },
             };
             it.put(format!(" {how}"), look.dim());
             let age = snapshot.at.ms_since(known.at());
@@ -185,14 +186,15 @@ fn memory_line(snapshot: &Snapshot, process: &Process, charge: &Charge, look: Lo
             it.put(format!(" {}", missing.gap.sentence()), look.dim());
         }
     }
-    let spill = figure::charged(&charge.memory.spill, None, look);
+    let spill = figure::charged(&charge.memory.spill, look);
     fact(&mut it, "SPILL", &spill, look);
-    fact(&mut it, "GPU%", &load(&charge.engines.busiest, look), look);
+    fact(
+        &mut it,
+        "GPU%",
+        &figure::load(&charge.engines.busiest, look),
+        look,
+    );
     it
-}
-
-fn load(reading: &Reading<Measured<Percent>>, look: Look) -> Figure {
-    figure::measured(reading, look, |share| figure::percent(*share))
 }
 
 fn server_line(snapshot: &Snapshot, process: &Process, look: Look) -> Option<Paragraph> {
@@ -221,12 +223,12 @@ fn server_line(snapshot: &Snapshot, process: &Process, look: Look) -> Option<Par
 fn identity_line(snapshot: &Snapshot, process: &Process, look: Look) -> Paragraph {
     let mut it = labelled("Process", look);
     it.put(glued(&format!("pid {}", process.key)), look.plain());
-    if let Some(foreign) = process.foreign_pid {
-        let mark = process.pid_mark.map(figure::mark);
-        let mark = mark.map_or(String::new(), |mark| format!(" {mark}"));
-        let text = format!("driver's number {foreign}{mark}");
+    if let Some(entry) = process.pid_match {
+        let mark = figure::mark(entry.why.mark());
+        let text = format!("driver's number {} {mark}", entry.foreign_pid);
         dot(&mut it, look);
         it.put(glued(&text), look.plain());
+        it.put(format!(" {}", entry.why.sentence()), look.dim());
     }
     let text = |reading| {
         figure::measured(reading, look, |text: &model::Text| {
@@ -342,7 +344,7 @@ fn evidence_line(snapshot: &Snapshot, model: &Model, look: Look) -> Paragraph {
     it
 }
 
-fn charge_line(process: &Process, charge: &Charge, look: Look) -> Paragraph {
+fn charge_line(charge: &Charge, look: Look) -> Paragraph {
     let mut it = labelled(&format!("GPU {}", charge.device_index), look);
     if let Some((gpu, compute)) = charge.instance {
         it.put(glued(&format!("MIG {gpu}/{compute} ")), look.plain());
@@ -352,12 +354,12 @@ fn charge_line(process: &Process, charge: &Charge, look: Look) -> Paragraph {
         look.plain(),
     );
     let memory = &charge.memory;
-    let vram = figure::charged(&memory.vram, process.pid_mark, look);
+    let vram = figure::charged(&memory.vram, look);
     fact(&mut it, "VRAM", &vram, look);
     // What the platform has no counter for is told once, with the reason, below.
     let counted = |gap: Option<Gap>| gap != Some(Gap::NoCounter);
     if counted(memory.spill.gap()) {
-        let spill = figure::charged(&memory.spill, None, look);
+        let spill = figure::charged(&memory.spill, look);
         fact(&mut it, "SPILL", &spill, look);
     }
     if counted(memory.commit.gap()) {
@@ -370,14 +372,14 @@ fn charge_line(process: &Process, charge: &Charge, look: Look) -> Paragraph {
     }
     for (name, reading) in engines(charge) {
         if counted(reading.gap()) {
-            fact(&mut it, name, &load(reading, look), look);
+            fact(&mut it, name, &figure::load(reading, look), look);
         }
     }
     it
 }
 
 /// The engines of a charge with their names.
-pub(crate) fn engines(charge: &Charge) -> [(&'static str, &Reading<Measured<Percent>>); 8] {
+pub(crate) fn engines(charge: &Charge) -> [(&'static str, &Reading<ChargedPercent>); 8] {
     let engines = &charge.engines;
     [
         ("GPU%", &engines.busiest),

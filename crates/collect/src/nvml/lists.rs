@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Bytes, Charge, ChargedBytes, DriverLists, Engines, Gap, Measured, Missing, Percent,
+    Bytes, Charge, Charged, DriverLists, Engines, Gap, InferenceBasis, Inferred, Missing, Percent,
     ProcessMemory, Provenance, Reading, Source, Stamp,
 };
 use raw::Stamped;
@@ -12,8 +12,9 @@ use raw::nvml::{
 };
 
 use super::answers::reason;
-use super::samples::Verdict;
-use super::state::{DeviceState, ListedProcess, Nvml};
+use super::samples::{Numbers, Verdict};
+use super::state::{DeviceState, ListedProcess, Nvml, is_success};
+use crate::pairing::Listed;
 
 /// The three lists. Whether MPS clients are in the compute list too is not documented, and a
 /// process that computes and draws is in two: so the lists are merged, never added.
@@ -35,6 +36,7 @@ impl Nvml {
     pub(crate) fn charges(
         &self,
         index_of: &BTreeMap<u32, u32>,
+        numbers: Numbers,
         now: Stamp,
     ) -> Vec<(ListedProcess, Charge)> {
         let mut charges = Vec::new();
@@ -51,13 +53,57 @@ impl Nvml {
                     device_index: *index,
                     lists: merged.lists,
                     memory: memory(&merged, now),
-                    engines: engines(state, pid, now),
+                    engines: engines(state, pid, numbers, now),
                     instance: merged.instance,
                 };
                 charges.push((listed, charge));
             }
         }
         charges
+    }
+}
+
+/// What one sweep's lists name, whatever it is charged with.
+#[derive(Clone, Debug)]
+pub(crate) struct DeviceLists {
+    /// Moment of the sweep.
+    pub(crate) at: Stamp,
+    /// By slot; `None` for a device of which this sweep did not bring the compute list, or not the list of
+    /// MPS clients although the driver has one.
+    pub(crate) devices: Vec<(u32, Option<Vec<Listed>>)>,
+}
+
+impl Nvml {
+    /// The lists of the newest sweep, as the pairing needs them.
+    pub(crate) fn listed(&self) -> Option<DeviceLists> {
+        let at = self.lists_at?;
+        let listed = |state: &DeviceState| {
+            let mps = match state.newest(DeviceCall::MpsProcesses) {
+                Ok(answer) => matches!(
+                    answer.value.rc,
+                    code::SUCCESS | code::NOT_SUPPORTED | code::FUNCTION_NOT_FOUND
+                ),
+                Err(gap) => gap == Gap::SymbolAbsent,
+            };
+            let read =
+                mps && !state.hangs && is_success(&state.newest(DeviceCall::ComputeProcesses));
+            read.then(|| {
+                merge(state, at, u64::MAX)
+                    .into_iter()
+                    .map(|(pid, merged)| Listed {
+                        pid,
+                        compute: merged.lists.compute || merged.lists.mps,
+                    })
+                    .collect()
+            })
+        };
+        let devices = self.devices.iter();
+        Some(DeviceLists {
+            at,
+            devices: devices
+                .map(|(slot, state)| (*slot, listed(state)))
+                .collect(),
+        })
     }
 }
 
@@ -150,10 +196,7 @@ fn memory(merged: &Merged, now: Stamp) -> ProcessMemory {
         at,
     };
     let vram = match merged.memory {
-        Some((bytes, call, at)) => Reading::Known(ChargedBytes::Measured(Measured {
-            value: bytes,
-            from: nvml(call.name(), at),
-        })),
+        Some((bytes, call, at)) => Reading::owned(bytes, nvml(call.name(), at)),
         None => Reading::missing(
             Gap::HiddenByDriver,
             nvml(merged.first.0.name(), merged.first.1),
@@ -171,7 +214,7 @@ fn memory(merged: &Merged, now: Stamp) -> ProcessMemory {
     }
 }
 
-fn engines(state: &DeviceState, pid: u32, now: Stamp) -> Engines {
+fn engines(state: &DeviceState, pid: u32, numbers: Numbers, now: Stamp) -> Engines {
     let counter = DeviceCall::ProcessUtilization.name();
     let nvml = |at| Provenance {
         source: Source::Nvml,
@@ -186,11 +229,16 @@ fn engines(state: &DeviceState, pid: u32, now: Stamp) -> Engines {
     let verdict = if mig {
         Verdict::Unknown(Gap::Mig, now)
     } else {
-        state.samples.of(pid, now)
+        state.samples.of(pid, now, numbers)
     };
     let none = Reading::missing(Gap::NoCounter, nvml(now));
     let reading = |pick: fn(&super::samples::Load) -> u32| match verdict {
-        Verdict::Load(load, at) => Reading::measured(Percent(pick(&load).into()), nvml(at)),
+        Verdict::Load(load, at) => Reading::owned(Percent(pick(&load).into()), nvml(at)),
+        Verdict::Guess(load, at) => Reading::Known(Charged::Inferred(Inferred {
+            value: Percent(pick(&load).into()),
+            from: nvml(at),
+            basis: InferenceBasis::Order,
+        })),
         Verdict::Unknown(gap, at) => Reading::missing(gap, nvml(at)),
     };
     Engines {

@@ -9,5 +9,6 @@ mod samples;
 mod state;
 mod status;
 
-pub(crate) use lists::ListGap;
+pub(crate) use lists::{DeviceLists, ListGap};
+pub(crate) use samples::Numbers;
 pub(crate) use state::{ListedProcess, Nvml};

@@ -32,8 +32,19 @@ pub(super) struct Load {
 pub(super) enum Verdict {
     /// A sample, or a measured absence of one, at this moment.
     Load(Load, Stamp),
+    /// A sample of another number, taken for the process's by its place in the order.
+    Guess(Load, Stamp),
     /// Unknown, and why.
     Unknown(Gap, Stamp),
+}
+
+/// Of which PID namespace the driver's numbers are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Numbers {
+    /// The monitor's own. A sample that names no listed process is of one that has just exited.
+    Own,
+    /// Another, and not necessarily the same for lists and samples.
+    Foreign,
 }
 
 #[derive(Clone, Copy)]
@@ -51,6 +62,10 @@ pub(super) struct Samples {
     window_us: i64,
     answer: Option<Result<Stamp, (Gap, Stamp)>>,
     held: BTreeMap<u32, Held>,
+    /// Samples of numbers that no list has, as long as no sample has named a listed process.
+    strays: BTreeMap<u32, Held>,
+    /// Numbers in the lists, in order.
+    listed: Vec<u32>,
     join: Join,
 }
 
@@ -96,8 +111,11 @@ impl Samples {
         if !self.asked || self.newest_us > wall {
             self.newest_us = wall - SAMPLE_PERIOD_US;
             self.held.clear();
+            self.strays.clear();
         }
         self.asked = true;
+        self.listed.clear();
+        self.listed.extend_from_slice(listed);
         let after_us = self.newest_us.min(wall - SAMPLE_PERIOD_US);
         self.window_us = wall - after_us;
         let rows: &[SampleRow] = match answer {
@@ -132,15 +150,29 @@ impl Samples {
                 self.join = Join::Split;
             }
         }
+        let newest = believed
+            .iter()
+            .filter_map(|row| i64::try_from(row.ts).ok())
+            .max();
+        if let Some(newest) = newest {
+            self.newest_us = self.newest_us.max(newest);
+        }
         let at = match &self.answer {
             Some(Ok(at)) => *at,
             _ => sweep,
         };
         let earlier = std::mem::take(&mut self.held);
-        for row in believed
-            .iter()
-            .filter(|row| listed.binary_search(&row.pid).is_ok())
-        {
+        let earlier_strays = std::mem::take(&mut self.strays);
+        for row in believed {
+            let is_listed = listed.binary_search(&row.pid).is_ok();
+            if !is_listed && self.join != Join::Split {
+                continue;
+            }
+            let (earlier, now_held) = if is_listed {
+                (&earlier, &mut self.held)
+            } else {
+                (&earlier_strays, &mut self.strays)
+            };
             let load = Load {
                 sm: row.sm,
                 memory: row.mem,
@@ -150,7 +182,7 @@ impl Samples {
             // A sample that is seen again keeps the moment at which it was first seen.
             let known = earlier.get(&row.pid).filter(|held| held.ts == row.ts);
             let at = known.map_or(at, |held| held.at);
-            self.held.insert(
+            now_held.insert(
                 row.pid,
                 Held {
                     load,
@@ -159,24 +191,20 @@ impl Samples {
                 },
             );
         }
-        let newest = believed
-            .iter()
-            .filter_map(|row| i64::try_from(row.ts).ok())
-            .max();
-        if let Some(newest) = newest {
-            self.newest_us = self.newest_us.max(newest);
-        }
     }
 
     /// What is known of the load of listed process `pid`.
-    pub(super) fn of(&self, pid: u32, now: Stamp) -> Verdict {
+    pub(super) fn of(&self, pid: u32, now: Stamp, numbers: Numbers) -> Verdict {
         let at = match self.answer {
             None => return Verdict::Unknown(Gap::Pending, now),
             Some(Err((gap, at))) => return Verdict::Unknown(gap, at),
             Some(Ok(at)) => at,
         };
         if self.join == Join::Split {
-            return Verdict::Unknown(Gap::PidSplit, at);
+            return match (numbers, self.stray_of(pid)) {
+                (Numbers::Foreign, Some(held)) => Verdict::Guess(held.load, held.at),
+                _ => Verdict::Unknown(Gap::PidSplit, at),
+            };
         }
         if let Some(held) = self.held.get(&pid) {
             return Verdict::Load(held.load, held.at);
@@ -191,6 +219,17 @@ impl Samples {
             return Verdict::Load(idle, at);
         }
         Verdict::Unknown(Gap::NoSample, at)
+    }
+}
+
+impl Samples {
+    /// The sample in the same place of the order, where there are as many samples as listed processes:
+    /// numbers of two namespaces are in the same order until one of them wraps.
+    fn stray_of(&self, pid: u32) -> Option<&Held> {
+        let place = self.listed.binary_search(&pid).ok()?;
+        (self.strays.len() == self.listed.len())
+            .then(|| self.strays.values().nth(place))
+            .flatten()
     }
 }
 
@@ -246,8 +285,8 @@ mod tests {
     }
 
     fn sm(samples: &Samples, pid: u32, at: Stamp) -> Result<u32, Gap> {
-        match samples.of(pid, at) {
-            Verdict::Load(load, _) => Ok(load.sm),
+        match samples.of(pid, at, Numbers::Own) {
+            Verdict::Load(load, _) | Verdict::Guess(load, _) => Ok(load.sm),
             Verdict::Unknown(gap, _) => Err(gap),
         }
     }
@@ -286,7 +325,7 @@ mod tests {
             );
             samples.take(&answered(stamp(ms), 0, rows()), &[7], stamp(ms), stamp(ms));
             assert_eq!(sm(&samples, 7, stamp(ms)), Ok(40), "{ms}");
-            let Verdict::Load(_, at) = samples.of(7, stamp(ms)) else {
+            let Verdict::Load(_, at) = samples.of(7, stamp(ms), Numbers::Own) else {
                 unreachable!("just seen")
             };
             assert_eq!(at, stamp(0), "and keeps its age");
@@ -323,6 +362,34 @@ mod tests {
             stamp(0),
         );
         assert_eq!(sm(&samples, 7, stamp(0)), Err(Gap::PidSplit));
+    }
+
+    #[test]
+    fn as_many_foreign_samples_as_listed_processes_are_paired_in_order_as_guesses() {
+        let rows = |pids: &[u32]| pids.iter().map(|pid| row(*pid, -100, *pid % 100)).collect();
+        let mut samples = Samples::default();
+        let busy = answered(stamp(0), 0, rows(&[9001, 9042]));
+        samples.take(&busy, &[7, 8], stamp(0), stamp(0));
+        let of = |samples: &Samples, pid| samples.of(pid, stamp(0), Numbers::Foreign);
+        let guessed = |verdict| match verdict {
+            Verdict::Guess(load, _) => Some(load.sm),
+            Verdict::Load(..) | Verdict::Unknown(..) => None,
+        };
+        assert_eq!(guessed(of(&samples, 7)), Some(1));
+        assert_eq!(guessed(of(&samples, 8)), Some(42));
+        assert_eq!(guessed(of(&samples, 9)), None, "not listed");
+        let own = samples.of(7, stamp(0), Numbers::Own);
+        assert!(matches!(own, Verdict::Unknown(Gap::PidSplit, _)), "{own:?}");
+        // One of the two is idle now: whose the other sample is, nothing says.
+        let one = answered(stamp(1000), 0, vec![row(9042, 900, 5)]);
+        samples.take(&one, &[7, 8], stamp(1000), stamp(1000));
+        for pid in [7, 8] {
+            let verdict = of(&samples, pid);
+            assert!(
+                matches!(verdict, Verdict::Unknown(Gap::PidSplit, _)),
+                "{verdict:?}"
+            );
+        }
     }
 
     #[test]

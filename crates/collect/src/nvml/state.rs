@@ -36,6 +36,8 @@ pub(crate) struct Nvml {
     pub(super) silent_for_ms: u64,
     pub(super) missing: Option<Gap>,
     sweeps: u64,
+    /// Moment of the newest sweep.
+    pub(super) lists_at: Option<Stamp>,
     pub(super) asleep: Option<Text>,
     pub(super) shown_for_ms: u64,
 }
@@ -113,6 +115,7 @@ impl Nvml {
                 self.silent_for_ms = 0;
                 self.missing = None;
                 self.sweeps += 1;
+                self.lists_at = Some(*at);
                 self.library = Some(sweep.library.clone());
                 for (call, answer) in &sweep.system {
                     self.system.insert(*call, answer.clone());
@@ -192,7 +195,7 @@ pub(super) fn as_ref<T>(stamped: &Stamped<T>) -> Stamped<&T> {
     }
 }
 
-fn is_success(answer: &Answer<&CallAnswer>) -> bool {
+pub(super) fn is_success(answer: &Answer<&CallAnswer>) -> bool {
     matches!(answer, Ok(a) if a.value.rc == code::SUCCESS)
 }
 

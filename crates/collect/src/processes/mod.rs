@@ -2,9 +2,11 @@
 //! they have mapped. Everything is keyed by number and start time.
 
 mod facts;
+mod nested;
 mod poll;
 mod watched;
 
 pub(crate) use facts::{Facts, command_line, link};
+pub(crate) use nested::Nested;
 pub(crate) use poll::Poll;
 pub(crate) use watched::{Processes, Watched, reference};

@@ -1,6 +1,7 @@
 //! One process under observation, and the set of them.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use model::{Gap, ProcessKey, Stamp, Text};
 use raw::{Inline, Machine, ProcessRef, Question, Reply, Stamped};
@@ -76,27 +77,44 @@ impl Processes {
             pid,
             start_ticks: Some(parsed.start_ticks),
         };
-        match self.watched.get_mut(&key) {
-            Some(watched) => {
-                watched.identity.at = answer.at;
-                watched.identity.parent = parsed.parent;
+        self.watch(
+            machine,
+            key,
+            Identity {
+                comm: parsed.comm.into(),
+                parent: parsed.parent,
+                at: answer.at,
+            },
+            &Poll::default(),
+        );
+        Ok(key)
+    }
+
+    /// Observes the local process `key`, which has just been looked at. `maps` is what is known of its
+    /// maps from before it was observed.
+    pub(crate) fn watch(
+        &mut self,
+        machine: &mut dyn Machine,
+        key: ProcessKey,
+        identity: Identity,
+        maps: &Poll,
+    ) {
+        let pid = key.pid;
+        match self.watched.entry(key) {
+            Entry::Occupied(entry) => {
+                let watched = entry.into_mut();
                 // A new name at the same start time is an exec: everything else is new too.
-                if *watched.identity.comm != *parsed.comm {
-                    watched.identity.comm = parsed.comm.into();
+                let is_new = *watched.identity.comm != *identity.comm;
+                watched.identity = identity;
+                if is_new {
                     watched.restart();
                 }
             }
-            None => {
-                let identity = Identity {
-                    comm: parsed.comm.into(),
-                    parent: parsed.parent,
-                    at: answer.at,
-                };
-                self.watched
-                    .insert(key, Watched::new(machine, pid, identity));
+            Entry::Vacant(entry) => {
+                let watched = entry.insert(Watched::new(machine, pid, identity));
+                watched.maps.clone_from(maps);
             }
         }
-        Ok(key)
     }
 
     /// Forgets all but `keys`, and asks for the facts of those.
@@ -116,6 +134,11 @@ impl Processes {
             let name = self.users.entry(id).or_default();
             name.ask(machine, || Question::UserName(id), now, FACTS_EVERY_MS);
         }
+    }
+
+    /// The process with this key, to ask about it out of turn.
+    pub(crate) fn get_mut(&mut self, key: ProcessKey) -> Option<&mut Watched> {
+        self.watched.get_mut(&key)
     }
 
     /// The process with this key.
@@ -196,9 +219,6 @@ impl Watched {
             .links
             .ask(machine, || Question::Links(who), now, FACTS_EVERY_MS);
         changed |= self
-            .maps
-            .ask(machine, || Question::Maps(who), now, MAPS_EVERY_MS);
-        changed |= self
             .open_files
             .ask(machine, || Question::OpenFiles(who), now, MAPS_EVERY_MS);
         changed |=
@@ -213,6 +233,21 @@ impl Watched {
         if changed {
             self.generation += 1;
         }
+        self.ask_maps(machine, who, now);
+    }
+
+    /// Asks for its maps where it is time to.
+    pub(crate) fn ask_maps(
+        &mut self,
+        machine: &mut dyn Machine,
+        who: ProcessRef,
+        now: Stamp,
+    ) -> &Poll {
+        let ask = || Question::Maps(who);
+        if self.maps.ask(machine, ask, now, MAPS_EVERY_MS) {
+            self.generation += 1;
+        }
+        &self.maps
     }
 }
 

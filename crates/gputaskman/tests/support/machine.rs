@@ -57,11 +57,12 @@ impl Machine {
             name,
             uid,
             start_ticks,
+            virtual_bytes,
             ..
         } = task;
         let zeros = "0 ".repeat(13);
         let stat = format!(
-            "{pid} ({name}) S {parent} {pid} {pid} 0 -1 {zeros}{start_ticks} 1000000 500 0\n"
+            "{pid} ({name}) S {parent} {pid} {pid} 0 -1 {zeros}{start_ticks} {virtual_bytes} 500 0\n"
         );
         write("stat", fields(&stat, *start_ticks).as_bytes());
         let status = format!(
@@ -111,6 +112,8 @@ pub(crate) struct Task {
     pub(crate) name: String,
     pub(crate) uid: u32,
     pub(crate) start_ticks: u64,
+    /// Size of its address space.
+    pub(crate) virtual_bytes: u64,
     pub(crate) exe: String,
     pub(crate) cwd: String,
     pub(crate) arguments: Vec<String>,
@@ -132,6 +135,7 @@ impl Task {
             name: name.to_owned(),
             uid: 1000,
             start_ticks: 100_000 + u64::from(pid),
+            virtual_bytes: 1_000_000,
             exe: format!("/usr/bin/{name}"),
             cwd: "/".to_owned(),
             arguments: vec![format!("/usr/bin/{name}")],

@@ -3,7 +3,9 @@
 use crate::device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor};
 use crate::gap::Gap;
 use crate::ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
-use crate::process::{Charge, ChargedBytes, DriverLists, Engines, Process, ProcessMemory, Runtime};
+use crate::process::{
+    Charge, ChargedBytes, ChargedPercent, DriverLists, Engines, Process, ProcessMemory, Runtime,
+};
 use crate::reading::{
     Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,
     Source, Total,
@@ -151,17 +153,21 @@ pub(super) fn charge(
             paged: gone(Gap::InputMissing, Source::Derived, "commit - vram - spill"),
         },
         engines: Engines {
-            busiest: nvml(Percent(sm), samples),
+            busiest: load(Percent(sm), samples),
             graphics: gone(Gap::NoCounter, Source::Nvml, "graphics engine"),
-            compute: nvml(Percent(sm), samples),
-            memory: nvml(Percent((sm / 2.0).floor()), samples),
+            compute: load(Percent(sm), samples),
+            memory: load(Percent((sm / 2.0).floor()), samples),
             copy: gone(Gap::NoCounter, Source::Nvml, "copy engine"),
-            encode: nvml(Percent(0.0), samples),
-            decode: nvml(Percent(0.0), samples),
+            encode: load(Percent(0.0), samples),
+            decode: load(Percent(0.0), samples),
             video: gone(Gap::NotApplicable, Source::Nvml, "video engine"),
         },
         instance: None,
     }
+}
+
+pub(super) const fn load(value: Percent, counter: &'static str) -> Reading<ChargedPercent> {
+    Reading::owned(value, from(Source::Nvml, counter))
 }
 
 pub(super) const LISTED: &str = "nvmlDeviceGetComputeRunningProcesses_v3";
@@ -197,8 +203,7 @@ pub(super) fn process(
             pid,
             start_ticks: Some(u64::from(pid) * 2),
         },
-        foreign_pid: None,
-        pid_mark: None,
+        pid_match: None,
         name: read(name.into(), "comm"),
         exe: read(format!("/usr/bin/{name}").into(), "exe"),
         user: read("ml".into(), "status"),
@@ -388,7 +393,7 @@ pub(super) fn source(
 
 /// Puts devices and processes together and sums what may be summed, as the collector does.
 pub(super) fn snapshot(mut devices: Vec<Device>, mut processes: Vec<Process>) -> Snapshot {
-    let size = |charge: &Charge| charge.memory.vram.known().map(ChargedBytes::size);
+    let size = |charge: &Charge| charge.memory.vram.known().map(ChargedBytes::value);
     let measured = |charge: &Charge| charge.memory.vram.known().and_then(ChargedBytes::measured);
     processes.sort_by_key(|process| {
         let largest = process.charges.iter().filter_map(size).max();

@@ -5,7 +5,12 @@ use model::{Charge, Model, Process, Reading};
 use super::notes::Notes;
 
 /// Its first model with quantization and label, or its runtimes; then container and partition.
-pub(super) fn what(notes: &mut Notes, subject: &str, process: &Process, charge: &Charge) -> String {
+pub(super) fn what(
+    notes: &mut Notes,
+    subject: &str,
+    process: &Process,
+    charge: Option<&Charge>,
+) -> String {
     let mut text = match process.models.as_slice() {
         [first, rest @ ..] => {
             let more = match rest.len() {
@@ -20,7 +25,7 @@ pub(super) fn what(notes: &mut Notes, subject: &str, process: &Process, charge: 
     if let (Some(place), true) = (container(process), process.models.is_empty()) {
         text = format!("{text}  {place}");
     }
-    if let Some((gpu, compute)) = charge.instance {
+    if let Some((gpu, compute)) = charge.and_then(|it| it.instance) {
         text = format!("{text}  MIG {gpu}/{compute}");
     }
     text

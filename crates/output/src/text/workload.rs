@@ -1,15 +1,14 @@
 //! Under a row: its match, its models with evidence, what is inside its memory, its server.
 
 use model::{
-    Bytes, Estimated, Model, PidMark, PidSpace, Placement, Process, Reading, Reported, Segment,
-    SegmentKind, Snapshot,
+    Bytes, Estimated, Model, PidMark, Placement, Process, Reading, Reported, Segment, SegmentKind,
+    Snapshot,
 };
 
 use super::notes::{Cell, Notes, with_ages};
 use super::page::Page;
 use super::process;
 use crate::format;
-use crate::json::basis_id;
 
 pub(super) fn write(
     page: &mut Page,
@@ -20,21 +19,19 @@ pub(super) fn write(
 ) {
     let subject = process.key.to_string();
     let label = |name: &str| format!("{:indent$}{name:8}  ", "");
-    if let (Some(number), PidSpace::Local) = (process.foreign_pid, process.key.space) {
-        let basis = process
-            .charges
-            .iter()
-            .find_map(|charge| charge.memory.vram.known()?.basis());
-        let by = basis.map_or_else(String::new, |basis| format!(" by {}", basis_id(basis)));
-        let sure = match process.pid_mark {
-            Some(PidMark::Sure) => ": sure",
-            Some(PidMark::Guess) => ": a guess",
-            None => "",
+    if let Some(entry) = process.pid_match {
+        let how = match entry.why.mark() {
+            PidMark::Sure => "sure: ",
+            PidMark::Guess => "",
         };
-        page.line(&format!(
-            "{}the driver's number {number}{by}{sure}",
-            label("match")
-        ));
+        page.sentence(
+            &label("match"),
+            &format!(
+                "the driver's number {}; {how}{}",
+                entry.foreign_pid,
+                entry.why.sentence()
+            ),
+        );
     }
     for model in &process.models {
         page.items(&label("model"), &facts(notes, &subject, process, model));

@@ -1,7 +1,7 @@
 //! The memory bar by category, with what no process accounts for and what is free, and its legend
 //! with the numbers as they were read.
 
-use model::{Bytes, Category, Device, InferenceBasis, PidMark, Reading, Snapshot};
+use model::{Bytes, Category, Device, Reading, Snapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 use ratatui::style::Style;
@@ -286,17 +286,14 @@ fn rows(snapshot: &Snapshot, device: &Device, look: Look) -> Vec<Entry> {
         else {
             continue;
         };
-        let mark = match vram.basis() {
-            None => continue,
-            Some(InferenceBasis::Start | InferenceBasis::Count) => PidMark::Sure,
-            Some(InferenceBasis::Order) => PidMark::Guess,
-        };
-        let text = format!("{} {}", figure::size(vram.size()), figure::mark(mark));
+        let Some(basis) = vram.basis() else { continue };
+        let size = figure::size(vram.value());
+        let text = format!("{size} {}", figure::mark(basis.mark()));
         let figure = Figure {
             text: text.into(),
             class: Class::Inferred,
         };
-        entries.push(segment(process.category, vram.size().as_f64(), figure));
+        entries.push(segment(process.category, vram.value().as_f64(), figure));
     }
     entries.sort_by(|a, b| b.part.weight.total_cmp(&a.part.weight));
     entries

@@ -40,7 +40,8 @@ pub struct Process {
     pub category_reason: &'static str,
     /// Runtimes whose libraries are mapped.
     pub runtimes: Option<Vec<Runtime>>,
-    /// Memory and engines by device.
+    /// Memory and engines by device; empty, with reason `not_listed`, for a process that could hold a
+    /// context and was matched to no entry of the driver's.
     pub devices: Vec<Charge>,
     /// Models.
     pub models: Vec<Model>,
@@ -61,8 +62,9 @@ pub struct Process {
 pub struct PidMatch {
     /// `*` sure, `?` a guess.
     pub mark: &'static str,
-    /// `start`, `count`, `order`.
-    pub why: Option<&'static str>,
+    /// What it rests on (`count`, `start`), or why it is only a guess (`list_missing`, `unreadable`, `distrust`,
+    /// `order_untrusted`, `more_host`, `more_local`, `late`).
+    pub why: &'static str,
 }
 
 /// A container.
