@@ -543,17 +543,3 @@ fn this_process_can_be_read_live() {
     assert!(matches!(read(Question::CommandLine(me)), Reply::Bytes(_)));
     assert!(matches!(read(Question::Environment(me)), Reply::Bytes(_)));
 }
-
-#[test]
-fn a_process_that_ended_is_exited_also_through_a_kept_file() {
-    let mut child = std::process::Command::new("/bin/cat")
-        .stdin(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let pid = child.id();
-    let mut inline = InlineReads::new(Arc::new(Place::new(None)));
-    assert!(inline.read(&Inline::Stat(pid)).is_ok());
-    drop(child.stdin.take());
-    child.wait().unwrap();
-    assert_eq!(inline.read(&Inline::Stat(pid)), Err(Gap::Exited));
-}
