@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use super::beneath;
 use super::errors::{gap, gap_of_process};
 use super::place::{Place, link_text};
-use super::text::{Page, read_all, read_once};
+use super::text::{EMPTY_PAGE, Page, read_all, read_once};
 use crate::clock;
 
 #[cfg(test)]
@@ -53,7 +53,7 @@ impl InlineReads {
         Self {
             place,
             buffer: Vec::new(),
-            page: Box::new([0; size_of::<Page>()]),
+            page: Box::new(EMPTY_PAGE),
             stats: HashMap::new(),
             tick: 0,
         }
