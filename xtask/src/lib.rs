@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 pub mod demo;
 pub mod measure;
+mod program;
 pub mod tidy;
 
 /// The root of this repository, from where cargo built this tool.

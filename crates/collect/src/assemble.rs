@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use model::{
     Bytes, Category, CategoryShare, Charge, ChargedBytes, Device, Estimated, Gap, Measured, Method,
-    Notice, Process, ProcessKey, Provenance, Reading, Severity, Source, Stamp, Total,
+    Notice, Process, ProcessKey, Provenance, Reading, Runtime, Severity, Source, Stamp, Total,
 };
 
 use crate::collector::Row;
-use crate::models::{Findings, categorise, runtimes};
+use crate::models::{Findings, categorise, no_runtimes};
 use crate::nvml::ListGap;
-use crate::processes::{Facts, Watched};
+use crate::processes::Facts;
 
 /// Sorts devices into index order and numbers them: by vendor group, then by memory, largest first
 /// and unknown last, then by place on the bus, so that identical cards keep their order.
@@ -47,21 +47,12 @@ pub(crate) fn process(
     key: ProcessKey,
     row: &Row,
     facts: Facts,
-    watched: Option<&Watched>,
+    runtimes: Option<Reading<Measured<Vec<Runtime>>>>,
     findings: Findings,
     now: Stamp,
 ) -> Process {
-    let runtimes = match watched {
-        Some(watched) => runtimes(&watched.maps, now),
-        None => Reading::missing(
-            facts.name.gap().unwrap_or(Gap::NotFound),
-            Provenance {
-                source: Source::Proc,
-                counter: "maps",
-                at: now,
-            },
-        ),
-    };
+    let runtimes =
+        runtimes.unwrap_or_else(|| no_runtimes(facts.name.gap().unwrap_or(Gap::NotFound), now));
     let (category, category_reason) =
         categorise(&facts.name, &findings.models, &runtimes, &row.charges);
     let receipt = receipt(&row.charges, &findings);

@@ -217,22 +217,25 @@ impl Collector {
         now: Stamp,
     ) -> (Process, Vec<Notice>) {
         let watched = self.processes.get(key);
-        let (facts, mut findings) = match (watched, reference(key)) {
+        let (facts, runtimes, mut findings) = match (watched, reference(key)) {
             (Some(watched), Some(who)) => {
                 let started = self
                     .host
                     .started_us(who.start_ticks, self.facts.clock_ticks);
                 let facts = Facts::of(watched, &self.processes, started, now);
-                (facts, self.models.of(machine, key, who, watched, now))
+                let runtimes = self.models.runtimes(key, watched, now);
+                let findings = self.models.of(machine, key, who, watched, now);
+                (facts, Some(runtimes), findings)
             }
             _ => (
                 Facts::missing(row.why_unknown.unwrap_or(Gap::Internal), now),
+                None,
                 Findings::default(),
             ),
         };
         let notices = std::mem::take(&mut findings.notices);
         (
-            assemble::process(key, row, facts, watched, findings, now),
+            assemble::process(key, row, facts, runtimes, findings, now),
             notices,
         )
     }

@@ -7,11 +7,13 @@
 #![warn(missing_docs)]
 
 mod app;
+mod canvas;
 mod columns;
 mod contents;
 mod dossier;
 mod figure;
 mod gaps;
+mod glyph;
 mod history;
 mod keys;
 mod overlay;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gguf::{Header, ShardName};
 use model::{
-    Bytes, Estimated, Evidence, EvidenceKind, Model, Notice, ProcessKey, Segment, Server, Severity,
-    Stamp, Text,
+    Bytes, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey, Reading,
+    Runtime, Segment, Server, Severity, Stamp, Text,
 };
 use raw::{Machine, ProcessRef, Root, Settings};
 
@@ -15,6 +15,7 @@ use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
 use super::memory::{Inputs, segments};
+use super::runtimes;
 use super::server::Asked;
 use crate::processes::Watched;
 
@@ -29,12 +30,38 @@ pub(crate) struct Models {
 }
 
 /// What is derived from one process's answers; made anew when those change.
-#[derive(Default)]
 struct Known {
     generation: Option<u64>,
+    runtimes: Result<Vec<Runtime>, Gap>,
     flags: Flags,
     candidates: Vec<Candidate>,
     server: Asked,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self {
+            generation: None,
+            runtimes: Err(Gap::Pending),
+            flags: Flags::default(),
+            candidates: Vec::new(),
+            server: Asked::default(),
+        }
+    }
+}
+
+impl Known {
+    /// Derives anew what depends on answers that have changed. Reading all that a process has mapped takes
+    /// longer than the rest of a refresh together.
+    fn renew(&mut self, watched: &Watched) {
+        if self.generation == Some(watched.generation) {
+            return;
+        }
+        self.generation = Some(watched.generation);
+        self.runtimes = runtimes::runtimes(&watched.maps);
+        self.flags = flags(watched);
+        self.candidates = candidates(watched, &self.flags);
+    }
 }
 
 /// What is known of one process's models.
@@ -52,15 +79,27 @@ impl Models {
         self.files.begin();
     }
 
-    /// Ends a refresh: forgets processes other than `keys`.
+    /// Ends a refresh: forgets processes other than `keys`, which are sorted.
     pub(crate) fn end(&mut self, keys: &[ProcessKey]) {
         self.files.end();
-        self.known.retain(|key, _| keys.contains(key));
+        self.known.retain(|key, _| keys.binary_search(key).is_ok());
     }
 
     /// Whether an answer is outstanding.
     pub(crate) fn is_waiting(&self) -> bool {
         self.files.is_waiting() || self.known.values().any(|known| known.server.is_waiting())
+    }
+
+    /// The runtimes that this process has mapped.
+    pub(crate) fn runtimes(
+        &mut self,
+        key: ProcessKey,
+        watched: &Watched,
+        now: Stamp,
+    ) -> Reading<Measured<Vec<Runtime>>> {
+        let known = self.known.entry(key).or_default();
+        known.renew(watched);
+        runtimes::reading(&known.runtimes, &watched.maps, now)
     }
 
     /// What is known of the models of this process now.
@@ -77,11 +116,7 @@ impl Models {
             return Findings::default();
         }
         let known = self.known.entry(key).or_default();
-        if known.generation != Some(watched.generation) {
-            known.generation = Some(watched.generation);
-            known.flags = flags(watched);
-            known.candidates = candidates(watched, &known.flags);
-        }
+        known.renew(watched);
         let said = if known.flags.is_server && settings.probe {
             known.server.ask(machine, who, &watched.listeners, now)
         } else {

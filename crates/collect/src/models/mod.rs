@@ -12,4 +12,4 @@ mod server;
 
 pub(crate) use category::categorise;
 pub(crate) use claims::{Findings, Models};
-pub(crate) use runtimes::runtimes;
+pub(crate) use runtimes::no_runtimes;

@@ -5,7 +5,7 @@ use raw::Reply;
 
 use super::poll::Poll;
 use super::watched::{Processes, Watched};
-use crate::parse::cgroup;
+use crate::parse::{self, cgroup};
 
 /// Who a process is, as readings for the snapshot.
 pub(crate) struct Facts {
@@ -131,7 +131,7 @@ pub(crate) fn command_line(reply: &Reply) -> Option<Vec<Text>> {
     let Reply::Bytes(bytes) = reply else {
         return None;
     };
-    let text = String::from_utf8_lossy(bytes);
+    let text = parse::text(bytes);
     let trimmed = text.trim_end_matches('\0');
     if trimmed.is_empty() {
         return Some(Vec::new());

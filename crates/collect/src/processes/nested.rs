@@ -15,7 +15,7 @@ use super::poll::Poll;
 use super::watched::{Identity, Processes};
 use crate::nvml::DeviceLists;
 use crate::pairing::{Candidate, Listed, Local, Outcome, Pairing, Sample};
-use crate::parse::{maps, stat};
+use crate::parse::{self, maps, stat};
 
 /// A process whose maps cannot be read is taken for a possible owner from this virtual size on: a CUDA
 /// context reserves more address space. Not confirmed on hardware.
@@ -179,7 +179,7 @@ impl Nested {
                 self.hidden.push(pid);
                 continue;
             };
-            let text = String::from_utf8_lossy(bytes);
+            let text = parse::text(bytes);
             let Some(parsed) = stat::parse(&text) else {
                 self.hidden.push(pid);
                 continue;
@@ -306,7 +306,7 @@ impl Resident {
         self.is_waiting = maps.is_waiting();
         self.has_library = match maps.answer() {
             _ if self.is_waiting => None,
-            Ok((_, Reply::Bytes(text))) => Some(has_library(&String::from_utf8_lossy(text))),
+            Ok((_, Reply::Bytes(text))) => Some(has_library(&parse::text(text))),
             // What has ended holds nothing.
             Err(Gap::Exited) => Some(false),
             Ok(_) | Err(_) => None,

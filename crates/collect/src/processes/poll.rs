@@ -3,6 +3,8 @@
 use model::{Gap, Stamp};
 use raw::{Answer, Machine, Question, Reply};
 
+use crate::parse;
+
 /// Asks a question, waits for its answer over refreshes, and asks again when it has aged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Poll {
@@ -67,7 +69,7 @@ impl Poll {
     /// The newest answer as text.
     pub(crate) fn text(&self) -> Result<(Stamp, std::borrow::Cow<'_, str>), Gap> {
         match self.answer()? {
-            (at, Reply::Bytes(bytes)) => Ok((at, String::from_utf8_lossy(bytes))),
+            (at, Reply::Bytes(bytes)) => Ok((at, parse::text(bytes))),
             _ => Err(Gap::Malformed),
         }
     }

@@ -7,7 +7,7 @@ use model::{Gap, ProcessKey, Stamp, Text};
 use raw::{Inline, Machine, ProcessRef, Question, Reply, Stamped};
 
 use super::poll::Poll;
-use crate::parse::{stat, status};
+use crate::parse::{self, stat, status};
 
 /// Command lines can be rewritten by their process.
 const COMMAND_LINE_EVERY_MS: u64 = 60_000;
@@ -64,7 +64,7 @@ impl Processes {
         let Reply::Bytes(bytes) = &answer.value else {
             return Err(Gap::Malformed);
         };
-        let text = String::from_utf8_lossy(bytes);
+        let text = parse::text(bytes);
         let parsed = stat::parse(&text).ok_or(Gap::Malformed)?;
         // A process younger than the list that names it has inherited the number.
         if started_us(parsed.start_ticks)
@@ -117,9 +117,10 @@ impl Processes {
         }
     }
 
-    /// Forgets all but `keys`, and asks for the facts of those.
+    /// Forgets all but `keys`, which are sorted, and asks for the facts of those.
     pub(crate) fn refresh(&mut self, machine: &mut dyn Machine, keys: &[ProcessKey], now: Stamp) {
-        self.watched.retain(|key, _| keys.contains(key));
+        self.watched
+            .retain(|key, _| keys.binary_search(key).is_ok());
         for (key, watched) in &mut self.watched {
             watched.refresh(machine, *key, now);
         }

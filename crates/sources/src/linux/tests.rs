@@ -18,7 +18,7 @@ use raw::{Inline, Listener, ProcessRef, Question, Reply, Root};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, mknodat, openat2};
 use rustix::io::Errno;
 
-use super::subject::start_ticks;
+use super::subject::{Subject, start_ticks};
 use super::*;
 use crate::posted::Reader;
 
@@ -545,15 +545,31 @@ fn this_process_can_be_read_live() {
 }
 
 #[test]
-fn a_process_that_ended_is_exited_also_through_a_kept_file() {
+fn a_process_that_ends_while_it_is_read_has_exited() {
     let mut child = std::process::Command::new("/bin/cat")
         .stdin(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let pid = child.id();
-    let mut inline = InlineReads::new(Arc::new(Place::new(None)));
-    assert!(inline.read(&Inline::Stat(pid)).is_ok());
+    let path = format!("/proc/{}/stat", child.id());
+    let who = ProcessRef {
+        pid: child.id(),
+        start_ticks: start_ticks(&fs::read(path).unwrap()).unwrap(),
+    };
+    let subject = Subject::open(&Place::new(None), who).unwrap();
+    assert_eq!(subject.confirm(), Ok(()));
     drop(child.stdin.take());
     child.wait().unwrap();
-    assert_eq!(inline.read(&Inline::Stat(pid)), Err(Gap::Exited));
+    assert_eq!(subject.confirm(), Err(Gap::Exited));
+}
+
+#[test]
+fn below_a_directory_a_stat_that_was_replaced_while_it_was_read_is_seen() {
+    let tree = Tree::new();
+    tree.process(WHO.pid, WHO.start_ticks);
+    let place = Place::new(Some(tree.0.clone()));
+    let subject = Subject::open(&place, WHO).unwrap();
+    assert_eq!(subject.confirm(), Ok(()));
+    tree.file("proc/7/new", stat(WHO.pid, WHO.start_ticks + 1));
+    fs::rename(tree.at("proc/7/new"), tree.at("proc/7/stat")).unwrap();
+    assert_eq!(subject.confirm(), Err(Gap::Exited));
 }
