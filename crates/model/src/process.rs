@@ -203,6 +203,10 @@ pub struct Engines {
     pub encode: Reading<Measured<Percent>>,
     /// Video decoder.
     pub decode: Reading<Measured<Percent>>,
+    /// JPEG engine (NVML from driver 535 on).
+    pub jpeg: Reading<Measured<Percent>>,
+    /// Optical flow accelerator (NVML from driver 535 on).
+    pub ofa: Reading<Measured<Percent>>,
     /// One ring for both directions of video.
     pub video: Reading<Measured<Percent>>,
 }

@@ -9,6 +9,7 @@
 mod app;
 mod columns;
 mod contents;
+mod device;
 mod dossier;
 mod figure;
 mod gaps;

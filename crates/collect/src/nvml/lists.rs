@@ -172,12 +172,12 @@ fn memory(merged: &Merged, now: Stamp) -> ProcessMemory {
 }
 
 fn engines(state: &DeviceState, pid: u32, now: Stamp) -> Engines {
-    let counter = DeviceCall::ProcessUtilization.name();
-    let nvml = |at| Provenance {
+    let counter = |call: DeviceCall, at| Provenance {
         source: Source::Nvml,
-        counter,
+        counter: call.name(),
         at,
     };
+    let nvml = |at| counter(state.samples.call(), at);
     let mig = matches!(
         state.newest(DeviceCall::MigMode),
         Ok(Stamped { value: CallAnswer { out: Output::Numbers(modes), .. }, .. })
@@ -193,14 +193,28 @@ fn engines(state: &DeviceState, pid: u32, now: Stamp) -> Engines {
         Verdict::Load(load, at) => Reading::measured(Percent(pick(&load).into()), nvml(at)),
         Verdict::Unknown(gap, at) => Reading::missing(gap, nvml(at)),
     };
+    let wide = |at| counter(DeviceCall::ProcessesUtilization, at);
+    let video = |pick: fn(&super::samples::Load) -> Result<u32, Gap>| match verdict {
+        Verdict::Load(load, at) => match pick(&load) {
+            Ok(share) => Reading::measured(Percent(share.into()), wide(at)),
+            Err(gap) => Reading::missing(gap, wide(at)),
+        },
+        // The older call's reason is none of the newer one's.
+        Verdict::Unknown(gap, at) => {
+            let own = state.samples.no_video().filter(|_| !mig);
+            Reading::missing(own.unwrap_or(gap), wide(at))
+        }
+    };
     Engines {
-        busiest: reading(|load| load.sm.max(load.encoder).max(load.decoder)),
+        busiest: reading(super::samples::Load::busiest),
         graphics: none,
         compute: reading(|load| load.sm),
         memory: reading(|load| load.memory),
         copy: none,
         encode: reading(|load| load.encoder),
         decode: reading(|load| load.decoder),
+        jpeg: video(|load| load.jpeg),
+        ofa: video(|load| load.ofa),
         video: none,
     }
 }

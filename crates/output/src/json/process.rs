@@ -198,6 +198,8 @@ fn engines(t: &mut Traces, engines: &Engines) -> v1::Engines {
         copy_pct: t.number("engines.copy_pct", &engines.copy, |share| share.0),
         encode_pct: t.number("engines.encode_pct", &engines.encode, |share| share.0),
         decode_pct: t.number("engines.decode_pct", &engines.decode, |share| share.0),
+        jpeg_pct: t.number("engines.jpeg_pct", &engines.jpeg, |share| share.0),
+        ofa_pct: t.number("engines.ofa_pct", &engines.ofa, |share| share.0),
         video_pct: t.number("engines.video_pct", &engines.video, |share| share.0),
     }
 }
