@@ -1,6 +1,7 @@
 //! One GPU at one moment.
 
 use crate::Text;
+use crate::details::DeviceDetails;
 use crate::ids::{DeviceKey, PciAddress};
 use crate::reading::{Estimated, Measured, Reading, Total};
 use crate::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
@@ -98,6 +99,10 @@ pub struct Device {
     pub encoder: Reading<Measured<Percent>>,
     /// Decoder load.
     pub decoder: Reading<Measured<Percent>>,
+    /// JPEG engine load (NVML from driver 535 on, Turing and newer).
+    pub jpeg: Reading<Measured<Percent>>,
+    /// Load of the optical flow accelerator (NVML from driver 535 on, Turing and newer).
+    pub ofa: Reading<Measured<Percent>>,
     /// Graphics or SM clock.
     pub core_clock: Reading<Measured<Megahertz>>,
     /// Memory clock.
@@ -122,6 +127,8 @@ pub struct Device {
     pub pcie_width: Reading<Measured<u32>>,
     /// Performance state, 0 (fastest) to 15.
     pub performance_state: Reading<Measured<u32>>,
+    /// Modes, errors and links.
+    pub details: DeviceDetails,
     /// Measured process memory by category, largest first. Rows with an inferred owner are left out.
     pub categories: Vec<CategoryShare>,
     /// Whether the rows add up to more than `memory.used`, so that a bar has to be scaled.

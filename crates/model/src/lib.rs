@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod details;
 pub mod device;
 pub mod gap;
 pub mod ids;
@@ -27,6 +28,10 @@ pub mod snapshot;
 pub mod units;
 pub mod workload;
 
+pub use details::{
+    ClocksEventReason, ClocksEventReasons, ComputeMode, DeviceDetails, Ecc, EccErrors, NvLink,
+    RemappedRows, RetiredPages,
+};
 pub use device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor};
 pub use gap::Gap;
 pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
@@ -43,7 +48,7 @@ pub use snapshot::{
     HostFacts, Mode, Notice, Origin, OriginKind, PidNamespace, ProcessStatus, ScanState, Selection,
     Severity, Snapshot, SourceState, SourceStatus,
 };
-pub use units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
+pub use units::{Bytes, BytesPerSecond, Celsius, Megahertz, Millijoules, Percent, Watts};
 pub use workload::{
     Category, Evidence, EvidenceFamily, EvidenceKind, EvidenceLabel, Model, ModelKind, Placement,
     Segment, SegmentKind, Server, ServerState,

@@ -218,6 +218,10 @@ pub struct Engines {
     pub encode: Reading<ChargedPercent>,
     /// Video decoder.
     pub decode: Reading<ChargedPercent>,
+    /// JPEG engine (NVML from driver 535 on).
+    pub jpeg: Reading<ChargedPercent>,
+    /// Optical flow accelerator (NVML from driver 535 on).
+    pub ofa: Reading<ChargedPercent>,
     /// One ring for both directions of video.
     pub video: Reading<ChargedPercent>,
 }
@@ -238,7 +242,7 @@ impl Charge {
 }
 
 impl Engines {
-    fn all_mut(&mut self) -> [&mut Reading<ChargedPercent>; 8] {
+    fn all_mut(&mut self) -> [&mut Reading<ChargedPercent>; 10] {
         [
             &mut self.busiest,
             &mut self.graphics,
@@ -247,6 +251,8 @@ impl Engines {
             &mut self.copy,
             &mut self.encode,
             &mut self.decode,
+            &mut self.jpeg,
+            &mut self.ofa,
             &mut self.video,
         ]
     }
@@ -258,7 +264,9 @@ impl<T: Copy> Reading<Charged<T>> {
         Self::Known(Charged::Measured(Measured { value, from }))
     }
 
-    fn inferred(self, basis: InferenceBasis) -> Self {
+    /// The same measured value with an owner that was inferred in this way.
+    #[must_use]
+    pub fn inferred(self, basis: InferenceBasis) -> Self {
         match self {
             Self::Known(charged) => Self::Known(charged.inferred(basis)),
             Self::Missing(missing) => Self::Missing(missing),

@@ -10,6 +10,7 @@
 //! | [`hostile`] | names with control characters, direction overrides, wide and very long text |
 //! | [`stale`] | a device that last answered 7 s ago, with pending and missing readings |
 
+mod details;
 mod parts;
 
 use crate::device::Device;
@@ -182,6 +183,9 @@ pub fn servers() -> Snapshot {
     }
     for device in &mut devices {
         device.fan = gone(Gap::NotSupported, Source::Nvml, "nvmlDeviceGetFanSpeed");
+        if device.index == 3 {
+            device.details = details::server();
+        }
         if device.index == 7 {
             device.gpu = gone(Gap::Mig, Source::Nvml, "nvmlDeviceGetUtilizationRates.gpu");
             device.memory_activity = gone(
@@ -206,6 +210,7 @@ pub fn container() -> Snapshot {
         let engines = &mut charge.engines;
         (engines.busiest, engines.compute, engines.memory) = (reading, reading, reading);
         (engines.encode, engines.decode) = (reading, reading);
+        (engines.jpeg, engines.ofa) = (reading, reading);
         charge
     };
     let on = |vram| split(charge(0, COMPUTE, vram, 0.0));

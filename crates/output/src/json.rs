@@ -13,6 +13,7 @@
 
 mod bundle;
 mod device;
+mod device_details;
 mod escape;
 mod memory_part;
 mod process;

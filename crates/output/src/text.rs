@@ -4,6 +4,7 @@
 //! runtime, `*` and `?` a matched owner, `n/a` no reading (which is not zero), `…` not answered
 //! yet. Every reason for an `n/a` is printed once, in the notes.
 
+mod attention;
 mod device;
 mod explanation;
 mod header;

@@ -8,6 +8,7 @@ use ratatui::text::Line;
 
 use crate::columns::{self, Row};
 use crate::contents;
+use crate::device;
 use crate::figure::{self, Figure};
 use crate::gaps;
 use crate::panels::OLD_MS;
@@ -59,6 +60,27 @@ pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'stati
         out.push(charge_line(charge, look));
     }
     gaps::of_row(row, look, &mut out);
+    let index = row.charge.map(|charge| charge.device_index);
+    let device = snapshot
+        .devices
+        .iter()
+        .find(|device| Some(device.index) == index)
+        .or_else(|| view.device());
+    if let Some(device) = device {
+        out.push(Paragraph::new("", look.plain(), 0));
+        device::paragraphs(snapshot, device, look, &mut out);
+    }
+    prose::wrap(&out, cells)
+}
+
+/// The shown device alone, for when no process is selected.
+pub(crate) fn device_lines(view: View<'_>, cells: u16) -> Vec<Line<'static>> {
+    let look = view.look();
+    let mut out = Vec::with_capacity(12);
+    out.push(Paragraph::new("", look.plain(), 0).with("no process is selected", look.dim()));
+    if let (Some(snapshot), Some(device)) = (view.snapshot, view.device()) {
+        device::paragraphs(snapshot, device, look, &mut out);
+    }
     prose::wrap(&out, cells)
 }
 
@@ -379,7 +401,7 @@ fn charge_line(charge: &Charge, look: Look) -> Paragraph {
 }
 
 /// The engines of a charge with their names.
-pub(crate) fn engines(charge: &Charge) -> [(&'static str, &Reading<ChargedPercent>); 8] {
+pub(crate) fn engines(charge: &Charge) -> [(&'static str, &Reading<ChargedPercent>); 10] {
     let engines = &charge.engines;
     [
         ("GPU%", &engines.busiest),
@@ -389,6 +411,8 @@ pub(crate) fn engines(charge: &Charge) -> [(&'static str, &Reading<ChargedPercen
         ("copy", &engines.copy),
         ("enc", &engines.encode),
         ("dec", &engines.decode),
+        ("jpeg", &engines.jpeg),
+        ("ofa", &engines.ofa),
         ("video", &engines.video),
     ]
 }

@@ -10,6 +10,7 @@ mod app;
 mod canvas;
 mod columns;
 mod contents;
+mod device;
 mod dossier;
 mod figure;
 mod gaps;

@@ -129,7 +129,7 @@ fn lines(view: View<'_>, overlay: Overlay, width: u16) -> Vec<Line<'static>> {
     match overlay {
         Overlay::Help => prose::wrap(&help(look), cells),
         Overlay::Inspector => view.selected().map_or_else(
-            || vec![Line::from("no process is selected")],
+            || dossier::device_lines(view, cells),
             |row| dossier::lines(view, row, cells),
         ),
         Overlay::Notices => prose::wrap(&notices(view), cells),

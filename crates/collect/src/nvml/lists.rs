@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Bytes, Charge, Charged, DriverLists, Engines, Gap, InferenceBasis, Inferred, Missing, Percent,
+    Bytes, Charge, ChargedPercent, DriverLists, Engines, Gap, InferenceBasis, Missing, Percent,
     ProcessMemory, Provenance, Reading, Source, Stamp,
 };
 use raw::Stamped;
@@ -215,12 +215,12 @@ fn memory(merged: &Merged, now: Stamp) -> ProcessMemory {
 }
 
 fn engines(state: &DeviceState, pid: u32, numbers: Numbers, now: Stamp) -> Engines {
-    let counter = DeviceCall::ProcessUtilization.name();
-    let nvml = |at| Provenance {
+    let counter = |call: DeviceCall, at| Provenance {
         source: Source::Nvml,
-        counter,
+        counter: call.name(),
         at,
     };
+    let nvml = |at| counter(state.samples.call(), at);
     let mig = matches!(
         state.newest(DeviceCall::MigMode),
         Ok(Stamped { value: CallAnswer { out: Output::Numbers(modes), .. }, .. })
@@ -232,23 +232,42 @@ fn engines(state: &DeviceState, pid: u32, numbers: Numbers, now: Stamp) -> Engin
         state.samples.of(pid, now, numbers)
     };
     let none = Reading::missing(Gap::NoCounter, nvml(now));
+    let owner = |basis: Option<InferenceBasis>, reading: Reading<ChargedPercent>| match basis {
+        Some(basis) => reading.inferred(basis),
+        None => reading,
+    };
+    let basis = match verdict {
+        Verdict::Guess(..) => Some(InferenceBasis::Order),
+        Verdict::Load(..) | Verdict::Unknown(..) => None,
+    };
     let reading = |pick: fn(&super::samples::Load) -> u32| match verdict {
-        Verdict::Load(load, at) => Reading::owned(Percent(pick(&load).into()), nvml(at)),
-        Verdict::Guess(load, at) => Reading::Known(Charged::Inferred(Inferred {
-            value: Percent(pick(&load).into()),
-            from: nvml(at),
-            basis: InferenceBasis::Order,
-        })),
+        Verdict::Load(load, at) | Verdict::Guess(load, at) => {
+            owner(basis, Reading::owned(Percent(pick(&load).into()), nvml(at)))
+        }
         Verdict::Unknown(gap, at) => Reading::missing(gap, nvml(at)),
     };
+    let wide = |at| counter(DeviceCall::ProcessesUtilization, at);
+    let video = |pick: fn(&super::samples::Load) -> Result<u32, Gap>| match verdict {
+        Verdict::Load(load, at) | Verdict::Guess(load, at) => match pick(&load) {
+            Ok(share) => owner(basis, Reading::owned(Percent(share.into()), wide(at))),
+            Err(gap) => Reading::missing(gap, wide(at)),
+        },
+        // The older call's reason is none of the newer one's.
+        Verdict::Unknown(gap, at) => {
+            let own = state.samples.no_video().filter(|_| !mig);
+            Reading::missing(own.unwrap_or(gap), wide(at))
+        }
+    };
     Engines {
-        busiest: reading(|load| load.sm.max(load.encoder).max(load.decoder)),
+        busiest: reading(super::samples::Load::busiest),
         graphics: none,
         compute: reading(|load| load.sm),
         memory: reading(|load| load.memory),
         copy: none,
         encode: reading(|load| load.encoder),
         decode: reading(|load| load.decoder),
+        jpeg: video(|load| load.jpeg),
+        ofa: video(|load| load.ofa),
         video: none,
     }
 }

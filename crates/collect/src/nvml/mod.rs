@@ -3,8 +3,10 @@
 //! Facts: `nvml.h` 13.5 and the traps written at the constants of [`raw::nvml`].
 
 mod answers;
+mod details;
 mod devices;
 mod lists;
+mod sample_calls;
 mod samples;
 mod state;
 mod status;

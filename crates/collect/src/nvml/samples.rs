@@ -1,6 +1,7 @@
 //! Utilization samples of processes: which are believed, and when no sample means zero.
 //!
-//! `nvmlDeviceGetProcessUtilization` answers samples newer than a time stamp, at most one per
+//! `nvmlDeviceGetProcessesUtilizationInfo` (from 535 on, with JPEG and OFA load), or else
+//! `nvmlDeviceGetProcessUtilization`, answers samples newer than a time stamp, at most one per
 //! process; a process that did nothing has none, and neither has one whose sample period (1/6 s to
 //! 1 s by product) is not over. So each sweep asks for what is newer than the newest sample, but for
 //! no less than the longest sample period: then a refresh faster than the driver's samples sees the
@@ -10,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use model::{Gap, Stamp};
-use raw::nvml::{CallAnswer, Output, SampleRow, code};
+use raw::nvml::{CallAnswer, DeviceCall, Output, SampleRow, code};
 use raw::{Answer, Stamped};
 
 use super::answers::reason;
@@ -25,6 +26,20 @@ pub(super) struct Load {
     pub(super) memory: u32,
     pub(super) encoder: u32,
     pub(super) decoder: u32,
+    /// Only the newer call has these two: where it did not answer, the reason why.
+    pub(super) jpeg: Result<u32, Gap>,
+    pub(super) ofa: Result<u32, Gap>,
+}
+
+impl Load {
+    /// The busiest of the engines that are told of.
+    pub(super) fn busiest(&self) -> u32 {
+        let video = [self.jpeg, self.ofa].into_iter().flatten();
+        [self.sm, self.encoder, self.decoder]
+            .into_iter()
+            .chain(video)
+            .fold(0, u32::max)
+    }
 }
 
 /// What is known of one process's load.
@@ -67,6 +82,8 @@ pub(super) struct Samples {
     /// Numbers in the lists, in order.
     listed: Vec<u32>,
     join: Join,
+    /// Why the last answer lacks JPEG and OFA load, where it does.
+    video: Option<Gap>,
 }
 
 /// Whether the numbers of samples and lists are of one namespace.
@@ -96,6 +113,24 @@ impl Samples {
     /// Length of the last window, in milliseconds.
     pub(super) fn window_ms(&self) -> u64 {
         self.window_us.unsigned_abs() / 1000
+    }
+
+    /// Says of the answer that is taken in next whether it has JPEG and OFA load.
+    pub(super) fn video(&mut self, video: Result<(), Gap>) {
+        self.video = video.err();
+    }
+
+    /// Why the last answer lacks JPEG and OFA load, where it does.
+    pub(super) const fn no_video(&self) -> Option<Gap> {
+        self.video
+    }
+
+    /// The call that gave the last answer.
+    pub(super) fn call(&self) -> DeviceCall {
+        match self.video {
+            None => DeviceCall::ProcessesUtilization,
+            Some(_) => DeviceCall::ProcessUtilization,
+        }
     }
 
     /// Takes an answer in.
@@ -178,6 +213,12 @@ impl Samples {
                 memory: row.mem,
                 encoder: row.enc,
                 decoder: row.dec,
+                jpeg: self
+                    .video
+                    .map_or_else(|| row.jpg.ok_or(Gap::Malformed), Err),
+                ofa: self
+                    .video
+                    .map_or_else(|| row.ofa.ok_or(Gap::Malformed), Err),
             };
             // A sample that is seen again keeps the moment at which it was first seen.
             let known = earlier.get(&row.pid).filter(|held| held.ts == row.ts);
@@ -215,6 +256,8 @@ impl Samples {
                 memory: 0,
                 encoder: 0,
                 decoder: 0,
+                jpeg: self.video.map_or(Ok(0), Err),
+                ofa: self.video.map_or(Ok(0), Err),
             };
             return Verdict::Load(idle, at);
         }
@@ -239,8 +282,10 @@ fn is_believable(row: &SampleRow, after_us: i64) -> bool {
     row.pid != 0
         && i64::try_from(row.ts).is_ok_and(|ts| ts > after_us)
         && [row.sm, row.mem, row.enc, row.dec]
-            .iter()
-            .all(|percent| *percent <= 100)
+            .into_iter()
+            .chain(row.jpg)
+            .chain(row.ofa)
+            .all(|percent| percent <= 100)
 }
 
 #[cfg(test)]
@@ -265,6 +310,8 @@ mod tests {
             mem: 1,
             enc: 0,
             dec: 0,
+            jpg: None,
+            ofa: None,
         }
     }
 
@@ -439,6 +486,63 @@ mod tests {
             i64::try_from(after).unwrap(),
             jumped.wall_us - SAMPLE_PERIOD_US
         );
+    }
+
+    fn video(samples: &Samples, pid: u32, at: Stamp) -> [Result<u32, Gap>; 2] {
+        match samples.of(pid, at, Numbers::Own) {
+            Verdict::Load(load, _) | Verdict::Guess(load, _) => [load.jpeg, load.ofa],
+            Verdict::Unknown(gap, _) => [Err(gap); 2],
+        }
+    }
+
+    #[test]
+    fn jpeg_and_ofa_are_zero_only_where_the_newer_call_answered() {
+        let mut samples = Samples::default();
+        let mut busy = row(7, -100, 1);
+        (busy.jpg, busy.ofa) = (Some(60), Some(0));
+        samples.video(Ok(()));
+        samples.take(
+            &answered(stamp(0), 0, vec![busy]),
+            &[7, 8],
+            stamp(0),
+            stamp(0),
+        );
+        assert_eq!(video(&samples, 7, stamp(0)), [Ok(60), Ok(0)]);
+        assert_eq!(
+            video(&samples, 8, stamp(0)),
+            [Ok(0), Ok(0)],
+            "a joined idle one"
+        );
+        let Verdict::Load(load, _) = samples.of(7, stamp(0), Numbers::Own) else {
+            unreachable!("just seen")
+        };
+        assert_eq!(load.busiest(), 60);
+        samples.video(Err(Gap::SymbolAbsent));
+        samples.take(
+            &answered(stamp(1000), 0, vec![row(7, 900, 30)]),
+            &[7, 8],
+            stamp(1000),
+            stamp(1000),
+        );
+        for pid in [7, 8] {
+            let none = [Err(Gap::SymbolAbsent); 2];
+            assert_eq!(video(&samples, pid, stamp(1000)), none);
+        }
+        assert_eq!(sm(&samples, 7, stamp(1000)), Ok(30));
+        assert_eq!(sm(&samples, 8, stamp(1000)), Ok(0));
+    }
+
+    #[test]
+    fn impossible_jpeg_and_ofa_load_drops_the_sample_whole() {
+        for (jpg, ofa) in [(101, 0), (0, u32::MAX)] {
+            let mut samples = Samples::default();
+            let mut garbage = row(7, -100, 5);
+            (garbage.jpg, garbage.ofa) = (Some(jpg), Some(ofa));
+            samples.video(Ok(()));
+            let rows = vec![garbage, row(8, -100, 6)];
+            samples.take(&answered(stamp(0), 0, rows), &[7, 8], stamp(0), stamp(0));
+            assert_eq!(sm(&samples, 7, stamp(0)), Ok(0), "no believable sample");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use raw::nvml::{
 use raw::{Answer, MachineFacts, Published, Stamped};
 
 use super::lists::LISTS;
+use super::sample_calls;
 use super::samples::Samples;
 
 /// How long an answer of a device that stopped answering is shown, with its age. At long intervals
@@ -22,6 +23,17 @@ const FIRST_ANSWER_MS: u64 = 20_000;
 
 /// PCIe throughput is asked every so many sweeps: a read may block for its 20 ms window.
 const PCIE_EVERY: u64 = 5;
+
+/// Modes, errors and links are asked this often, or once a sweep where those are rarer: they change
+/// seldom, and a server's links alone are dozens of calls.
+const DETAILS_EVERY_MS: u64 = 30_000;
+
+/// Which of the sweeps between two turns it is: at a second's interval none of the other rare
+/// groups. A device that is met for the first time is asked at once.
+const DETAILS_TURN: u64 = 12;
+
+/// How much longer than other answers theirs may be shown.
+const DETAILS_SHOWN: u64 = 6;
 
 /// Static facts are asked again every so many sweeps, so that a replaced device is noticed.
 const STATIC_EVERY: u64 = 60;
@@ -40,6 +52,8 @@ pub(crate) struct Nvml {
     pub(super) lists_at: Option<Stamp>,
     pub(super) asleep: Option<Text>,
     pub(super) shown_for_ms: u64,
+    /// Sweeps from one turn of the details to the next.
+    details_every: u64,
 }
 
 /// One device over time.
@@ -65,6 +79,7 @@ impl Nvml {
         let shown_for_ms = SHOWN_FOR_MS.max(interval_ms.saturating_mul(PCIE_EVERY + 1));
         Self {
             shown_for_ms,
+            details_every: (DETAILS_EVERY_MS / interval_ms.max(1)).max(1),
             ..Self::default()
         }
     }
@@ -77,6 +92,10 @@ impl Nvml {
         let mut groups = Groups::FAST | Groups::PROCESSES | Groups::SAMPLES;
         if self.sweeps.is_multiple_of(PCIE_EVERY) {
             groups |= Groups::PCIE;
+        }
+        let every = self.details_every.max(1);
+        if self.sweeps % every == DETAILS_TURN.min(every - 1) {
+            groups |= Groups::DETAILS;
         }
         if self.sweeps.is_multiple_of(STATIC_EVERY) {
             groups |= Groups::STATIC;
@@ -200,9 +219,11 @@ pub(super) fn is_success(answer: &Answer<&CallAnswer>) -> bool {
 }
 
 impl DeviceState {
-    /// Whether it has answered, so that it need not be asked everything again.
+    /// Whether it answers, so that it need not be asked everything again. One that comes back after
+    /// it was lost is: what is asked seldom would stay lost for long.
     fn is_known(&self) -> bool {
-        !self.calls.is_empty()
+        let lost = matches!(&self.handle, Some(Ok(handle)) if handle.value.rc != code::SUCCESS);
+        !self.calls.is_empty() && !lost
     }
 
     fn take(&mut self, sweep: &DeviceSweep, at: Stamp, now: Stamp) {
@@ -232,12 +253,16 @@ impl DeviceState {
                 self.calls.insert(*call, Ok(failed.clone()));
             }
         }
-        if let Some((_, answer)) = sweep
-            .calls
-            .iter()
-            .find(|(call, _)| *call == DeviceCall::ProcessUtilization)
-        {
+        let answer = |wanted| {
+            let found = sweep.calls.iter().find(|(call, _)| *call == wanted);
+            found.map(|(_, answer)| answer)
+        };
+        if let Some((answer, video)) = sample_calls::chosen(
+            answer(DeviceCall::ProcessesUtilization),
+            answer(DeviceCall::ProcessUtilization),
+        ) {
             let listed = self.listed_pids();
+            self.samples.video(video);
             self.samples.take(answer, &listed, at, now);
         }
     }
@@ -261,6 +286,11 @@ impl DeviceState {
     pub(super) fn shown(&self, call: DeviceCall, now: Stamp, for_ms: u64) -> Answer<&CallAnswer> {
         let answer = self.newest(call)?;
         let lasting = Groups::STATIC.contains(call.group());
+        let for_ms = if Groups::DETAILS.contains(call.group()) {
+            for_ms.saturating_mul(DETAILS_SHOWN)
+        } else {
+            for_ms
+        };
         if !lasting && now.ms_since(answer.at) > for_ms {
             return Err(match &self.handle {
                 Some(Err(gap)) => *gap,
@@ -326,12 +356,86 @@ mod tests {
         })
     }
 
-    #[test]
-    fn a_device_that_stops_answering_keeps_its_lists_but_they_are_not_current() {
-        let at = |second: u64| Stamp {
+    fn at(second: u64) -> Stamp {
+        Stamp {
             mono_ns: second * 1_000_000_000,
             wall_us: 0,
+        }
+    }
+
+    /// The sweeps of a run, counted from 0, that ask for details.
+    fn turns(interval_ms: u64, sweeps: u64) -> Vec<u64> {
+        let mut nvml = Nvml::new(interval_ms);
+        let mut turns = Vec::new();
+        for sweep in 0..sweeps {
+            let groups = nvml.plan(0).unwrap().groups;
+            if groups.contains(Groups::DETAILS) {
+                turns.push(sweep);
+            }
+            assert!(groups.contains(Groups::FAST | Groups::PROCESSES | Groups::SAMPLES));
+            nvml.take(
+                &published(at(sweep), |_| raw::nvml::succeeded(at(sweep))),
+                at(sweep),
+            );
+        }
+        turns
+    }
+
+    #[test]
+    fn details_are_asked_twice_a_minute_whatever_the_interval() {
+        assert_eq!(turns(1000, 90), [12, 42, 72]);
+        assert_eq!(turns(250, 240), [12, 132]);
+        assert_eq!(turns(10_000, 9), [2, 5, 8]);
+        assert_eq!(turns(60_000, 3), [0, 1, 2]);
+        assert_eq!(turns(u64::MAX, 3), [0, 1, 2]);
+        assert_eq!(turns(0, 13), [12]);
+    }
+
+    #[test]
+    fn details_are_shown_until_their_next_turn_and_not_forever() {
+        let mut nvml = Nvml::new(1000);
+        let mut with = published(at(0), |_| raw::nvml::succeeded(at(0)));
+        if let Published::New(sweep) = &mut with {
+            let sweep = Arc::make_mut(&mut sweep.value);
+            let energy = (DeviceCall::TotalEnergy, raw::nvml::succeeded(at(0)));
+            sweep.devices[0].calls.push(energy);
+        }
+        nvml.take(&with, at(0));
+        let device = &nvml.devices[&0];
+        let shown = |call, second| {
+            let answer = device.shown(call, at(second), nvml.shown_for_ms);
+            answer.map(|answer| answer.at)
         };
+        assert_eq!(shown(DeviceCall::TotalEnergy, 31), Ok(at(0)));
+        assert_eq!(shown(DeviceCall::PowerUsage, 31), Err(Gap::Stale));
+        assert_eq!(shown(DeviceCall::TotalEnergy, 61), Err(Gap::Stale));
+    }
+
+    #[test]
+    fn a_device_that_comes_back_is_asked_everything() {
+        let mut nvml = Nvml::new(1000);
+        nvml.take(
+            &published(at(1), |call| match call {
+                DeviceCall::MemoryInfo => raw::nvml::succeeded(at(1)),
+                _ => Err(Gap::NotRecorded),
+            }),
+            at(1),
+        );
+        let device = nvml.devices.get_mut(&0).unwrap();
+        assert!(device.is_known());
+        device.handle = Some(Ok(Stamped {
+            at: at(2),
+            value: CallAnswer {
+                rc: code::GPU_IS_LOST,
+                sym: 2,
+                out: Output::Nothing,
+            },
+        }));
+        assert!(!device.is_known());
+    }
+
+    #[test]
+    fn a_device_that_stops_answering_keeps_its_lists_but_they_are_not_current() {
         let mut nvml = Nvml::new(1000);
         nvml.take(&published(at(1), |_| raw::nvml::succeeded(at(1))), at(1));
         assert!(nvml.lists_are_current());

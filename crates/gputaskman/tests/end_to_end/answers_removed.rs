@@ -249,6 +249,7 @@ fn is_told_by_an_answer(path: &str) -> bool {
         "unreadable",
         "index",
         "device_index",
+        "link",
         "age_ms",
         "parts_missing",
         "pid",

@@ -29,6 +29,8 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         }),
         encoder_pct: t.number("encoder_pct", &device.encoder, |share| share.0),
         decoder_pct: t.number("decoder_pct", &device.decoder, |share| share.0),
+        jpeg_pct: t.number("jpeg_pct", &device.jpeg, |share| share.0),
+        ofa_pct: t.number("ofa_pct", &device.ofa, |share| share.0),
         core_clock_mhz: t.measured("core_clock_mhz", &device.core_clock, |clock| clock.0),
         memory_clock_mhz: t.measured("memory_clock_mhz", &device.memory_clock, |clock| clock.0),
         video_clock_mhz: t.measured("video_clock_mhz", &device.video_clock, |clock| clock.0),
@@ -45,6 +47,7 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         performance_state: t.measured("performance_state", &device.performance_state, |state| {
             *state
         }),
+        details: super::device_details::details(t, now, &device.details),
         counter_status: device.counter_status.clone(),
         counter_adapter_matched: t.absent("counter_adapter_matched", Gap::NotApplicable),
         categories: categories(t, device),

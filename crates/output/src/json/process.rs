@@ -197,6 +197,8 @@ fn engines(t: &mut Traces, engines: &Engines) -> v1::Engines {
         copy_pct: t.load("engines.copy_pct", &engines.copy),
         encode_pct: t.load("engines.encode_pct", &engines.encode),
         decode_pct: t.load("engines.decode_pct", &engines.decode),
+        jpeg_pct: t.load("engines.jpeg_pct", &engines.jpeg),
+        ofa_pct: t.load("engines.ofa_pct", &engines.ofa),
         video_pct: t.load("engines.video_pct", &engines.video),
     }
 }

@@ -12,7 +12,7 @@ use model::Text;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-pub use device::{CategoryBytes, Device, DeviceMemory};
+pub use device::{CategoryBytes, Device, DeviceDetails, DeviceMemory, NvLink};
 pub use process::{
     Charge, ChargeMemory, Container, Engines, Evidence, Instance, Model, PidMatch, Process,
     Receipt, Runtime, SegmentEstimated, SegmentReported, Server,

@@ -25,7 +25,7 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, dev
         "encoder load",
         "decoder load",
     ];
-    let items = shares
+    let mut items: Vec<(String, Option<u64>)> = shares
         .into_iter()
         .zip(fields)
         .map(|((label, reading), field)| {
@@ -35,9 +35,17 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, dev
             (format!("{label} {}", cell.text), cell.old_ms)
         })
         .collect();
+    // Two engines that many devices lack: JSON and the interface say why.
+    for (label, reading) in [("jpeg", &device.jpeg), ("ofa", &device.ofa)] {
+        if let Reading::Known(share) = reading {
+            let text = format!("{label} {}", format::percent_long(share.value));
+            items.push((text, notes.old(share.from.at)));
+        }
+    }
     page.items("  activity  ", &with_ages(items));
     sensors(page, notes, device, &subject);
     pcie(page, notes, device, &subject);
+    super::attention::write(page, notes, device);
     by_type(page, notes, snapshot, device, &subject);
     if &*device.counter_status != "ok" {
         page.sentence("  status    ", &device.counter_status);

@@ -3,6 +3,8 @@
 //! Return codes, symbol versions and sentinels stay as the library gave them; only the memory
 //! layout is settled by the reader. Facts: `nvml.h` 13.5; the constants' comments name the traps.
 
+mod rows;
+
 use std::fmt;
 
 use bitflags::bitflags;
@@ -10,6 +12,8 @@ use model::{Gap, Stamp, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::{Answer, Stamped};
+
+pub use rows::{LinkRow, SampleRow};
 
 bitflags! {
     /// Calls that are asked together.
@@ -25,6 +29,8 @@ bitflags! {
         const SAMPLES = 8;
         /// PCIe throughput: each read may block for its 20 ms window, so it has its own turn.
         const PCIE = 16;
+        /// Modes, error counters, links: what changes seldom, and is many calls.
+        const DETAILS = 32;
     }
 }
 
@@ -64,6 +70,12 @@ device_calls! {
     CudaComputeCapability = "GetCudaComputeCapability" in STATIC;
     /// Numbers: current, pending. `NOT_SUPPORTED` on cards without MIG.
     MigMode = "GetMigMode" in STATIC;
+    /// Text.
+    VbiosVersion = "GetVbiosVersion" in STATIC;
+    /// Text: the product's number, not this one card's.
+    BoardPartNumber = "GetBoardPartNumber" in STATIC;
+    /// Numbers: a mask. Version 1 is `GetSupportedClocksThrottleReasons`, its name before 535.
+    SupportedClocksEventReasons = "GetSupportedClocksEventReasons" in STATIC;
     /// Numbers, v2: total, reserved, free, used; v1: total, free, used (which includes reserved).
     MemoryInfo = "GetMemoryInfo" in FAST;
     /// Numbers: gpu, memory.
@@ -72,6 +84,13 @@ device_calls! {
     EncoderUtilization = "GetEncoderUtilization" in FAST;
     /// Numbers: percent, period in microseconds.
     DecoderUtilization = "GetDecoderUtilization" in FAST;
+    /// Numbers: percent, period in microseconds. From 535 on.
+    JpgUtilization = "GetJpgUtilization" in FAST;
+    /// Numbers: percent, period in microseconds. From 535 on.
+    OfaUtilization = "GetOfaUtilization" in FAST;
+    /// Numbers: a mask. Version 1 is `GetCurrentClocksThrottleReasons`, its name before 535. Asked
+    /// with the clocks that it explains: an older answer would explain other clocks.
+    ClocksEventReasons = "GetCurrentClocksEventReasons" in FAST;
     /// MHz.
     ClockGraphics = "GetClockInfo.graphics" in FAST;
     /// MHz.
@@ -100,12 +119,42 @@ device_calls! {
     GraphicsProcesses = "GetGraphicsRunningProcesses" in PROCESSES;
     /// Processes.
     MpsProcesses = "GetMPSComputeRunningProcesses" in PROCESSES;
-    /// Samples newer than the plan's `samples_after`.
+    /// Samples newer than the plan's `samples_after`, with JPEG and OFA load. From 535 on.
+    ProcessesUtilization = "GetProcessesUtilizationInfo" in SAMPLES;
+    /// The same without JPEG and OFA; not asked ([`Gap::NotApplicable`]) where the call above
+    /// answered.
     ProcessUtilization = "GetProcessUtilization" in SAMPLES;
     /// KB/s over 20 ms, sent by the device.
     PcieTx = "GetPcieThroughput.tx" in PCIE;
     /// KB/s over 20 ms, received by the device.
     PcieRx = "GetPcieThroughput.rx" in PCIE;
+    /// Numbers: millijoules since the driver was loaded. Volta and newer.
+    TotalEnergy = "GetTotalEnergyConsumption" in DETAILS;
+    /// 0 off, 1 on.
+    PersistenceMode = "GetPersistenceMode" in DETAILS;
+    /// `nvmlComputeMode_t`.
+    ComputeMode = "GetComputeMode" in DETAILS;
+    /// Numbers: current, pending; 0 off, 1 on.
+    EccMode = "GetEccMode" in DETAILS;
+    /// Numbers: errors since the driver was loaded.
+    EccVolatileCorrected = "GetTotalEccErrors.volatile.corrected" in DETAILS;
+    /// Numbers: errors since the driver was loaded.
+    EccVolatileUncorrected = "GetTotalEccErrors.volatile.uncorrected" in DETAILS;
+    /// Numbers: errors over the card's life.
+    EccAggregateCorrected = "GetTotalEccErrors.aggregate.corrected" in DETAILS;
+    /// Numbers: errors over the card's life.
+    EccAggregateUncorrected = "GetTotalEccErrors.aggregate.uncorrected" in DETAILS;
+    /// Pages retired after several single-bit errors. Before Ampere.
+    RetiredPagesSingleBit = "GetRetiredPages.single_bit" in DETAILS;
+    /// Pages retired after a double-bit error. Before Ampere.
+    RetiredPagesDoubleBit = "GetRetiredPages.double_bit" in DETAILS;
+    /// 1 where pages wait for a reboot to be retired.
+    RetiredPagesPending = "GetRetiredPagesPendingStatus" in DETAILS;
+    /// Numbers: rows after correctable and after uncorrectable errors, pending, failed. Ampere and
+    /// newer, not with MIG instances.
+    RemappedRows = "GetRemappedRows" in DETAILS;
+    /// Links, see [`LinkRow`]; the return code is that of link 0's state.
+    NvLinks = "GetNvLinkState" in DETAILS;
 }
 
 impl fmt::Display for DeviceCall {
@@ -206,6 +255,8 @@ pub enum Output {
     Processes(Vec<ProcessRow>),
     /// Utilization samples.
     Samples(Vec<SampleRow>),
+    /// `NVLinks`.
+    Links(Vec<LinkRow>),
 }
 
 impl Output {
@@ -225,23 +276,6 @@ pub struct ProcessRow {
     pub gi: u32,
     /// Compute instance, or [`NO_INSTANCE`].
     pub ci: u32,
-}
-
-/// A utilization sample.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct SampleRow {
-    /// Process number, in a namespace that need not be the list's.
-    pub pid: u32,
-    /// Microseconds of the wall clock.
-    pub ts: u64,
-    /// SM, percent.
-    pub sm: u32,
-    /// Memory, percent.
-    pub mem: u32,
-    /// Encoder, percent.
-    pub enc: u32,
-    /// Decoder, percent.
-    pub dec: u32,
 }
 
 /// What to ask in one sweep.

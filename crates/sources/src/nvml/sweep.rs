@@ -14,6 +14,7 @@ use super::ffi::{Device, List};
 use super::library::{Library, stamped};
 use super::lists::{self, Buffers};
 use super::loader::Loader;
+use super::{details, samples};
 use crate::bell::locked;
 use crate::clock;
 use crate::worker::{Driver, Patience, Place, Progress, Retired};
@@ -211,10 +212,16 @@ impl NvmlDriver {
             DeviceCall::PciInfo => api.pci_info(device),
             DeviceCall::CudaComputeCapability => api.compute_capability(device),
             DeviceCall::MigMode => api.mig_mode(device),
+            DeviceCall::VbiosVersion => api.vbios_version(device),
+            DeviceCall::BoardPartNumber => api.board_part_number(device),
+            DeviceCall::SupportedClocksEventReasons => api.supported_clocks_event_reasons(device),
             DeviceCall::MemoryInfo => library.memory(device),
             DeviceCall::UtilizationRates => api.utilization(device),
             DeviceCall::EncoderUtilization => api.encoder(device),
             DeviceCall::DecoderUtilization => api.decoder(device),
+            DeviceCall::JpgUtilization => api.jpeg(device),
+            DeviceCall::OfaUtilization => api.optical_flow(device),
+            DeviceCall::ClocksEventReasons => api.clocks_event_reasons(device),
             // The second argument is nvmlClockType_t.
             DeviceCall::ClockGraphics => api.clock(device, 0),
             DeviceCall::ClockSm => api.clock(device, 1),
@@ -234,10 +241,29 @@ impl NvmlDriver {
                 lists::processes(library, List::Graphics, device, buffers)?
             }
             DeviceCall::MpsProcesses => lists::processes(library, List::Mps, device, buffers)?,
+            DeviceCall::ProcessesUtilization => {
+                samples::wide(library, device, after, &mut buffers.wide)
+            }
+            DeviceCall::ProcessUtilization if buffers.wide.given => return Err(Gap::NotApplicable),
             DeviceCall::ProcessUtilization => lists::samples(library, device, after, buffers),
             // The second argument is nvmlPcieUtilCounter_t.
             DeviceCall::PcieTx => api.pcie_throughput(device, 0),
             DeviceCall::PcieRx => api.pcie_throughput(device, 1),
+            DeviceCall::TotalEnergy => api.total_energy(device),
+            DeviceCall::PersistenceMode => api.persistence_mode(device),
+            DeviceCall::ComputeMode => api.compute_mode(device),
+            DeviceCall::EccMode => api.ecc_mode(device),
+            // The arguments are nvmlMemoryErrorType_t and nvmlEccCounterType_t.
+            DeviceCall::EccVolatileCorrected => api.ecc_errors(device, 0, 0),
+            DeviceCall::EccVolatileUncorrected => api.ecc_errors(device, 1, 0),
+            DeviceCall::EccAggregateCorrected => api.ecc_errors(device, 0, 1),
+            DeviceCall::EccAggregateUncorrected => api.ecc_errors(device, 1, 1),
+            // The second argument is nvmlPageRetirementCause_t.
+            DeviceCall::RetiredPagesSingleBit => api.retired_pages(device, 0),
+            DeviceCall::RetiredPagesDoubleBit => api.retired_pages(device, 1),
+            DeviceCall::RetiredPagesPending => api.retired_pages_pending(device),
+            DeviceCall::RemappedRows => api.remapped_rows(device),
+            DeviceCall::NvLinks => details::links(api, device),
         };
         Ok(Stamped {
             at: clock::stamp(),

@@ -6,6 +6,7 @@
     reason = "what helps the tests fails them"
 )]
 
+mod details;
 mod ffi;
 
 use std::collections::BTreeMap;
@@ -256,7 +257,7 @@ fn each_broken_device_keeps_its_slot_and_its_codes() {
     let sweep = first_sweep(&Rig::new(Generation::R580, &Scenario::faulty()));
     assert_eq!(sweep.devices.len(), 5);
     // Garbage among the samples is handed on.
-    match answer(&sweep, 0, DeviceCall::ProcessUtilization)
+    match answer(&sweep, 0, DeviceCall::ProcessesUtilization)
         .unwrap()
         .out
     {
@@ -302,7 +303,7 @@ fn no_new_sample_is_not_found() {
         nvml.samples_after = vec![(0, u64::MAX)];
     }
     let sweep = sweep(&mut machine, &plan);
-    let samples = answer(&sweep, 0, DeviceCall::ProcessUtilization).unwrap();
+    let samples = answer(&sweep, 0, DeviceCall::ProcessesUtilization).unwrap();
     assert_eq!(samples.rc, code::NOT_FOUND);
     assert_eq!(samples.out, Output::Nothing);
 }

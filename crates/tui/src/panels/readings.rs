@@ -115,7 +115,7 @@ fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
         .map_or(String::new(), |ms| {
             format!(" ({})", output::format::age(ms))
         });
-    vec![
+    let mut items = vec![
         item(look, "GPU", vec![(share(&device.gpu), "%")]),
         item(look, "MEM ACT", vec![(share(&device.memory_activity), "%")]),
         item(look, "TEMP", vec![(celsius, look.celsius())]),
@@ -141,7 +141,24 @@ fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
         item(look, "PCIe", vec![(generation, " "), (lanes, "")]),
         item(look, "rx", vec![(rate(&device.pcie_rx), "")]),
         item(look, "tx", vec![(rate(&device.pcie_tx), &traffic_age)]),
-    ]
+    ];
+    // Only where something holds the clocks down: the inspector always tells.
+    if let Some(reasons) = device.details.clocks_event_reasons.value()
+        && reasons.limit()
+    {
+        let text = output::format::clocks_event_reasons(*reasons);
+        let limit = Item {
+            label: "LIMIT",
+            values: vec![(text.into(), look.warning())],
+        };
+        // Heat and defects go before what is there all the time; a power limit may be cut off.
+        if reasons.slowdown() {
+            items.insert(0, limit);
+        } else {
+            items.push(limit);
+        }
+    }
+    items
 }
 
 fn is_known(figure: &Figure) -> bool {

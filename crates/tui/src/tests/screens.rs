@@ -95,6 +95,68 @@ fn inspector_of_a_guess_and_of_a_process_outside() {
 }
 
 #[test]
+fn the_inspector_ends_with_the_device_of_the_row() {
+    for size in [(80, 24), (140, 45)] {
+        let mut app = app(model::sample::servers(), size);
+        press(&mut app, "3");
+        let name = format!("device_held_down_{}x{}", size.0, size.1);
+        insta::assert_snapshot!(name, text(&draw(&app)));
+        press(&mut app, "Enter G");
+        let name = format!("inspector_device_{}x{}", size.0, size.1);
+        insta::assert_snapshot!(name, text(&draw(&app)));
+    }
+}
+
+#[test]
+fn without_a_process_the_inspector_shows_the_device() {
+    let mut snapshot = model::sample::workstation();
+    snapshot.processes.clear();
+    let app = app(snapshot, (80, 24));
+    insta::assert_snapshot!("inspector_no_process", text(&draw(&app)));
+}
+
+#[test]
+fn none_idle_and_unknown_event_reasons_are_told_apart() {
+    use model::{ClocksEventReasons, DeviceDetails, Gap, Reading};
+    let mut seen = std::collections::BTreeSet::new();
+    for (mask, told, limit) in [
+        (Some(0), "event reasons none ·", None),
+        (Some(1), "event reasons idle (0x1) ·", None),
+        (Some(4), "SW power cap (0x4)", Some("LIMIT SW power cap")),
+        (
+            Some(0x600),
+            "(0x600)",
+            Some("LIMIT board limit, reliability"),
+        ),
+        (
+            Some(0x3000),
+            "event reasons 0x3000 (0x3000)",
+            Some("LIMIT 0x3000"),
+        ),
+        (None, "event reasons n/a", None),
+    ] {
+        let mut snapshot = model::sample::workstation();
+        snapshot.processes.clear();
+        let details = &mut snapshot.devices[0].details;
+        details.clocks_event_reasons = match (mask, details.vbios.known()) {
+            (Some(mask), Some(any)) => Reading::measured(ClocksEventReasons(mask), any.from),
+            (_, any) => {
+                let from = any.unwrap().from;
+                DeviceDetails::missing(Gap::NotSupported, from).clocks_event_reasons
+            }
+        };
+        let app = app(snapshot, (140, 45));
+        let screen = text(&draw(&app));
+        assert!(screen.contains(told), "{told}\n{screen}");
+        match limit {
+            Some(limit) if mask != Some(4) => assert!(screen.contains(limit), "{screen}"),
+            _ => assert!(!screen.contains("LIMIT"), "{screen}"),
+        }
+        assert!(seen.insert(screen));
+    }
+}
+
+#[test]
 fn all_devices() {
     let mut app = app(model::sample::servers(), (140, 45));
     press(&mut app, "7 A");

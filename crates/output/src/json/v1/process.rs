@@ -151,6 +151,10 @@ pub struct Engines {
     pub encode_pct: Option<f64>,
     /// Video decoder.
     pub decode_pct: Option<f64>,
+    /// JPEG engine.
+    pub jpeg_pct: Option<f64>,
+    /// Optical flow accelerator.
+    pub ofa_pct: Option<f64>,
     /// One ring for both directions of video.
     pub video_pct: Option<f64>,
 }
