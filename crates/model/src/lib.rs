@@ -22,6 +22,7 @@ pub mod reading;
 pub mod receipt;
 #[cfg(feature = "sample")]
 pub mod sample;
+pub mod selector;
 pub mod snapshot;
 pub mod units;
 pub mod workload;
@@ -36,6 +37,7 @@ pub use reading::{
     Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,
     Source, Total,
 };
+pub use selector::{Selected, Selector};
 pub use snapshot::{
     HostFacts, Mode, Notice, Origin, OriginKind, PidNamespace, ProcessStatus, ScanState, Selection,
     Severity, Snapshot, SourceState, SourceStatus,

@@ -25,6 +25,7 @@ mod real_processes;
 mod record_replay;
 mod refused_captures;
 mod scenarios;
+mod selected_gpu;
 mod synthetic_machine;
 mod terminal;
 mod usage;
