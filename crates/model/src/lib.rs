@@ -31,7 +31,8 @@ pub use device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Ve
 pub use gap::Gap;
 pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
 pub use process::{
-    Charge, ChargedBytes, Container, DriverLists, Engines, PidMark, Process, ProcessMemory, Runtime,
+    Charge, ChargedBytes, Container, ContainerName, DriverLists, Engines, PidMark, Process,
+    ProcessMemory, Runtime,
 };
 pub use reading::{
     Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,

@@ -10,12 +10,13 @@
 //! | [`hostile`] | names with control characters, direction overrides, wide and very long text |
 //! | [`stale`] | a device that last answered 7 s ago, with pending and missing readings |
 
+mod containers;
 mod parts;
 
 use crate::device::Device;
 use crate::gap::Gap;
 use crate::ids::PidSpace;
-use crate::process::{Charge, ChargedBytes, Container, PidMark, Process};
+use crate::process::{Charge, ChargedBytes, PidMark, Process};
 use crate::reading::{InferenceBasis, Measured, Reading, Source};
 use crate::receipt;
 use crate::snapshot::{Mode, PidNamespace, ScanState, Severity, Snapshot, SourceState};
@@ -42,13 +43,7 @@ pub fn workstation() -> Snapshot {
         on(COMPUTE, 498, 3.0),
     )
     .with_runtimes(&[("CUDA", "libcuda.so.1"), ("cuBLAS", "libcublas.so.12")]);
-    contained.container = Reading::measured(
-        Some(Container {
-            runtime: "docker",
-            id: "3f2a9c1d77be".into(),
-        }),
-        from(Source::Proc, "cgroup"),
-    );
+    contained.container = containers::docker();
     let mut whisper = process(
         38_802,
         "whisper-server",
@@ -349,6 +344,9 @@ pub fn hostile() -> Snapshot {
         first.models.iter_mut().for_each(|model| {
             model.quantization = nvml("Q4\u{1b}[0m\n_K".into(), "general.file_type");
         });
+    }
+    if let Some(second) = processes.get_mut(1) {
+        second.container = containers::hostile();
     }
     if let Some(charge) = processes
         .last_mut()

@@ -53,6 +53,8 @@ enum Subject {
     Process(u32),
     File(Text),
     Users,
+    /// A user's home may be on a disk that hangs; the files of others are not.
+    Containers(Option<u32>),
 }
 
 impl Subject {
@@ -72,6 +74,7 @@ impl Subject {
                 root: Root::Host,
                 path,
             } => Self::File(Text::clone(path)),
+            Question::Container { owner, .. } => Self::Containers(*owner),
             other => other
                 .who()
                 .map_or(Self::Users, |who| Self::Process(who.pid)),

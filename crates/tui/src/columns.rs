@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use model::{Charge, ChargedBytes, EvidenceLabel, Measured, Percent, Process, Reading, Text};
+use model::{
+    Charge, ChargedBytes, Container, EvidenceLabel, Measured, Percent, Process, Reading, Text,
+};
 
 use crate::figure::{self, Figure};
 use crate::theme::Look;
@@ -89,7 +91,7 @@ const SHAPES: &[Shape] = &[
     shape(Column::Encode, "ENC", (4, 4), true, 9),
     shape(Column::Decode, "DEC", (4, 4), true, 9),
     shape(Column::User, "USER", (8, 12), false, 10),
-    shape(Column::Container, "CONTAINER", (12, 22), false, 11),
+    shape(Column::Container, "CONTAINER", (12, 32), false, 11),
 ];
 
 /// What a row is sorted by.
@@ -227,10 +229,9 @@ impl Column {
                 figure::measured(&process.user, look, |user| figure::clean(user).into_owned())
             }
             Self::Container => figure::measured(&process.container, look, |container| {
-                container.as_ref().map_or_else(
-                    || "-".to_owned(),
-                    |it| format!("{} {}", it.runtime, figure::clean(&it.id)),
-                )
+                container
+                    .as_ref()
+                    .map_or_else(|| "-".to_owned(), |it| container_name(it, cells, look))
             }),
         }
     }
@@ -280,7 +281,12 @@ impl Column {
             ),
             Self::User => words(&process.user),
             Self::Container => match process.container.value() {
-                Some(Some(container)) => Key::Words(&container.id),
+                Some(Some(container)) => Key::Words(
+                    container
+                        .name
+                        .value()
+                        .map_or(&container.id, |named| &named.name),
+                ),
                 _ => Key::None,
             },
         }
@@ -371,6 +377,26 @@ fn model_name(process: &Process, cells: u16, look: Look) -> Figure {
     let mut text = crate::paint::cut_middle(&name, room, look);
     text.push_str(&end);
     Figure::measured(text)
+}
+
+/// What a container is called and its identifier; what is too long loses its middle, and before that
+/// the identifier goes.
+fn container_name(container: &Container, cells: u16, look: Look) -> String {
+    let id = figure::clean(&container.id);
+    let named = match container.name.value() {
+        Some(named) if *named.name == *container.id => return id.into_owned(),
+        Some(named) => figure::clean(&named.label()).into_owned(),
+        None => container.runtime.to_owned(),
+    };
+    let both = format!("{named} {id}");
+    let room = usize::from(cells);
+    if crate::paint::width(&both) <= room {
+        both
+    } else if container.name.value().is_some() {
+        crate::paint::cut_middle(&named, room, look)
+    } else {
+        id.into_owned()
+    }
 }
 
 /// Chooses the columns for `width` cells.

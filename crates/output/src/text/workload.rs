@@ -50,11 +50,10 @@ pub(super) fn write(
     }
     if !process.models.is_empty() {
         let runtimes = process::runtimes(notes, &subject, process);
-        let place = process::container(process);
-        page.items(
-            &label("runtimes"),
-            &[vec![runtimes], place.into_iter().collect()].concat(),
-        );
+        page.items(&label("runtimes"), &[runtimes]);
+    }
+    if let Some(Some(container)) = process.container.value() {
+        page.items(&label("in"), &process::place(notes, &subject, container));
     }
     let inside = inside(notes, &subject, snapshot, process);
     page.items(&label("inside"), &inside);

@@ -122,6 +122,7 @@ fn restored(question: &Question, names: &Pseudonyms) -> Question {
         Question::File { path, .. }
         | Question::SkipStrings { path, .. }
         | Question::Stat { path, .. } => *path = names.restore(path).into(),
+        Question::Container { id, .. } => *id = names.restore(id).into(),
         Question::Maps(_)
         | Question::CommandLine(_)
         | Question::Environment(_)
@@ -176,6 +177,13 @@ fn posted_reply(question: &Question, reply: Reply, names: &mut Pseudonyms) -> Re
                 })
                 .collect(),
         ),
+        (Question::Container { .. }, Reply::Container(mut record)) => {
+            record.name = names.word("container-", &record.name).into();
+            record.pod = record.pod.map(|pod| names.word("pod-", &pod).into());
+            let namespace = record.namespace;
+            record.namespace = namespace.map(|it| names.word("namespace-", &it).into());
+            Reply::Container(record)
+        }
         (Question::Http { .. }, Reply::Http(mut http)) => {
             http_fields(&mut http, names);
             Reply::Http(http)

@@ -7,6 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use model::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::containers::{ContainerRecord, ContainerRuntime};
+
 /// A process by number and start time; an answer about another process under the same number is
 /// never given.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -108,6 +110,15 @@ pub enum Question {
     Listeners(ProcessRef),
     /// The name of a user id.
     UserName(u32),
+    /// What the state file of a container runtime calls a container.
+    Container {
+        /// Which runtime's files are looked at.
+        runtime: ContainerRuntime,
+        /// The identifier in full, hexadecimal.
+        id: Text,
+        /// The user whose runtime it is, where the control group says that it is one's own.
+        owner: Option<u32>,
+    },
     /// A GET to a port that the process listens on, on loopback.
     Http {
         /// Owner of the port.
@@ -192,6 +203,10 @@ impl Question {
             Self::OpenFiles(who) => format!("open {}", who.key()),
             Self::Listeners(who) => format!("listeners {}", who.key()),
             Self::UserName(uid) => format!("user {uid}"),
+            Self::Container { runtime, id, owner } => {
+                let of = owner.map_or(String::new(), |uid| format!(" of {uid}"));
+                format!("container {} {id}{of}", runtime.id())
+            }
             Self::Http {
                 who,
                 port,
@@ -218,7 +233,7 @@ impl Question {
             | Self::OpenFiles(who)
             | Self::Listeners(who)
             | Self::Http { who, .. } => Some(*who),
-            Self::UserName(_) => None,
+            Self::UserName(_) | Self::Container { .. } => None,
         }
     }
 }
@@ -248,6 +263,8 @@ pub enum Reply {
     Listeners(Vec<Listener>),
     /// A reply of a loopback server.
     Http(HttpReply),
+    /// What a container is called.
+    Container(ContainerRecord),
 }
 
 impl Reply {

@@ -8,6 +8,7 @@
 //! It must not interpret what it reads beyond what the question asks for.
 
 mod beneath;
+mod containers;
 mod environment;
 mod errors;
 mod files;

@@ -70,8 +70,16 @@ pub struct PidMatch {
 pub struct Container {
     /// Runtime.
     pub runtime: &'static str,
-    /// Identifier.
+    /// Identifier, 12 characters where it is a hash.
     pub id: Text,
+    /// Name, from the runtime's state file; why it is null stands in the process's provenance.
+    pub name: Option<Text>,
+    /// Name of the Kubernetes pod, from the same.
+    pub pod_name: Option<Text>,
+    /// Namespace of the pod, from the same.
+    pub pod_namespace: Option<Text>,
+    /// UID of the pod, from the control group's path.
+    pub pod_uid: Option<Text>,
 }
 
 /// A runtime.
