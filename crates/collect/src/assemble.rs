@@ -85,6 +85,7 @@ pub(crate) fn process(
         segments_estimated: findings.segments,
         receipt,
         server: findings.server,
+        server_unasked: findings.server_unasked,
     }
 }
 

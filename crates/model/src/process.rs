@@ -1,6 +1,7 @@
 //! One process that holds GPU memory or uses GPU engines.
 
 use crate::Text;
+use crate::gap::Gap;
 use crate::ids::{ProcessKey, Stamp};
 use crate::reading::{Estimated, InferenceBasis, Inferred, Measured, Reading, Reported};
 use crate::receipt::Receipt;
@@ -50,6 +51,8 @@ pub struct Process {
     pub receipt: Option<Receipt>,
     /// The model server it is, where it answered.
     pub server: Option<Server>,
+    /// Why a model server was not asked; `None` where it was, or is none.
+    pub server_unasked: Option<Gap>,
 }
 
 impl Process {

@@ -247,6 +247,7 @@ pub fn container() -> Snapshot {
     guess.server = Some(Server {
         kind: "llama-server",
         port: 8081,
+        own_port: None,
         state: ServerState::KeyRequired,
         context: gone(Gap::Permission, Source::Http, "/props n_ctx"),
         slots: gone(Gap::Permission, Source::Http, "/props total_slots"),

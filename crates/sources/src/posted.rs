@@ -55,6 +55,7 @@ enum Subject {
     Users,
     /// A user's home may be on a disk that hangs; the files of others are not.
     Containers(Option<u32>),
+    Forwarders,
 }
 
 impl Subject {
@@ -74,6 +75,7 @@ impl Subject {
                 root: Root::Host,
                 path,
             } => Self::File(Text::clone(path)),
+            Question::Forwarders => Self::Forwarders,
             Question::Container { owner, .. } => Self::Containers(*owner),
             other => other
                 .who()

@@ -196,9 +196,17 @@ fn load(reading: &Reading<Measured<Percent>>, look: Look) -> Figure {
 }
 
 fn server_line(snapshot: &Snapshot, process: &Process, look: Look) -> Option<Paragraph> {
-    let server = process.server.as_ref()?;
     let mut it = labelled("Server", look);
+    let Some(server) = &process.server else {
+        let why = process.server_unasked?;
+        let text = format!("not asked: {}", why.sentence());
+        it.put(text, look.dim());
+        return Some(it);
+    };
     it.put(format!("{} :{}", server.kind, server.port), look.plain());
+    if let Some(own) = server.own_port {
+        it.put(format!(" → :{own} in its own network"), look.plain());
+    }
     let (state, style) = match server.state {
         ServerState::Ready => ("ready", look.good()),
         ServerState::Loading => ("loading its model", look.warning()),

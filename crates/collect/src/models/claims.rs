@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gguf::{Header, ShardName};
 use model::{
-    Bytes, Estimated, Evidence, EvidenceKind, Model, Notice, ProcessKey, Segment, Server, Severity,
-    Stamp, Text,
+    Bytes, Estimated, Evidence, EvidenceKind, Gap, Model, Notice, ProcessKey, Segment, Server,
+    Severity, Stamp, Text,
 };
 use raw::{Machine, ProcessRef, Root, Settings};
 
@@ -15,6 +15,7 @@ use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
 use super::memory::{Inputs, segments};
+use super::reach::Forwarders;
 use super::server::Asked;
 use crate::processes::Watched;
 
@@ -25,6 +26,7 @@ const MAX_PARTS: u32 = 64;
 #[derive(Default)]
 pub(crate) struct Models {
     files: Files,
+    forwarders: Forwarders,
     known: BTreeMap<ProcessKey, Known>,
 }
 
@@ -43,6 +45,7 @@ pub(crate) struct Findings {
     pub(crate) models: Vec<Model>,
     pub(crate) segments: Vec<Segment<Estimated<Bytes>>>,
     pub(crate) server: Option<Server>,
+    pub(crate) server_unasked: Option<Gap>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -50,6 +53,7 @@ impl Models {
     /// Starts a refresh.
     pub(crate) fn begin(&mut self) {
         self.files.begin();
+        self.forwarders.begin();
     }
 
     /// Ends a refresh: forgets processes other than `keys`.
@@ -60,7 +64,9 @@ impl Models {
 
     /// Whether an answer is outstanding.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.files.is_waiting() || self.known.values().any(|known| known.server.is_waiting())
+        self.files.is_waiting()
+            || self.forwarders.is_waiting()
+            || self.known.values().any(|known| known.server.is_waiting())
     }
 
     /// What is known of the models of this process now.
@@ -83,9 +89,15 @@ impl Models {
             known.candidates = candidates(watched, &known.flags);
         }
         let said = if known.flags.is_server && settings.probe {
-            known.server.ask(machine, who, &watched.listeners, now)
+            known
+                .server
+                .ask(machine, who, watched, &mut self.forwarders, now)
         } else {
-            None
+            Err(None)
+        };
+        let (said, server_unasked) = match said {
+            Ok(said) => (Some(said), None),
+            Err(why_not) => (None, why_not),
         };
         let mut candidates = known.candidates.clone();
         if let Some((path, at)) = said.as_ref().and_then(|said| said.model_path.clone()) {
@@ -110,6 +122,7 @@ impl Models {
         );
         let mut findings = Findings {
             server,
+            server_unasked,
             ..Findings::default()
         };
         for parts in by_model(gathered) {

@@ -22,6 +22,7 @@ mod generations;
 mod hostile_models;
 mod llama_server;
 mod no_gpu;
+mod published_ports;
 mod real_processes;
 mod record_replay;
 mod refused_captures;

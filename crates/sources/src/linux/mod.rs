@@ -15,6 +15,7 @@ mod files;
 mod inline;
 mod listeners;
 mod maps;
+mod networks;
 mod open_files;
 mod place;
 mod posted;

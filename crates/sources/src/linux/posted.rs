@@ -10,7 +10,7 @@ use super::beneath;
 use super::errors::{gap, gap_of_process};
 use super::place::{Place, link_text};
 use super::subject::Subject;
-use super::{containers, environment, files, listeners, maps, open_files, users};
+use super::{containers, environment, files, listeners, maps, networks, open_files, users};
 use crate::http;
 use crate::posted::Reader;
 
@@ -115,6 +115,8 @@ impl Reader for PostedReads {
             Question::UserName(uid) => {
                 users::name(&self.place, *uid).map(|name| Reply::text(&name))
             }
+            Question::Network(who) => self.of(*who, networks::of).map(Reply::Network),
+            Question::Forwarders => networks::forwarders(&self.place).map(Reply::Forwarders),
             Question::Container { runtime, id, owner } => {
                 containers::named(&self.place, *runtime, id, *owner)
             }

@@ -78,7 +78,7 @@ impl Tree {
     }
 
     /// A process with that number and start time.
-    fn process(&self, pid: u32, start: u64) -> &Self {
+    pub(super) fn process(&self, pid: u32, start: u64) -> &Self {
         self.file(&format!("proc/{pid}/stat"), stat(pid, start))
     }
 
@@ -87,7 +87,7 @@ impl Tree {
         reads.read(question).map(|answer| answer.value)
     }
 
-    fn posted(&self, question: &Question) -> Result<Reply, Gap> {
+    pub(super) fn posted(&self, question: &Question) -> Result<Reply, Gap> {
         posted_in(Some(&self.0), question)
     }
 
@@ -474,13 +474,19 @@ fn listeners_are_the_listening_sockets_of_the_process() {
     for inode in 1..=5 {
         tree.link(&format!("proc/7/fd/{inode}"), &format!("socket:[{inode}]"));
     }
-    let listener = |port, loopback, v6| Listener { port, loopback, v6 };
-    let all = |here| {
+    let all = |here: bool| {
+        let listener = |port, loopback, v6, any| Listener {
+            port,
+            loopback,
+            v6,
+            any,
+            foreign: !here,
+        };
         Ok(Reply::Listeners(vec![
-            listener(81, here, false),
-            listener(82, false, false),
-            listener(8080, here, false),
-            listener(8080, here, true),
+            listener(81, here, false, true),
+            listener(82, false, false, false),
+            listener(8080, here, false, false),
+            listener(8080, here, true, true),
         ]))
     };
     assert_eq!(tree.posted(&Question::Listeners(WHO)), all(true));
@@ -529,7 +535,9 @@ fn this_process_can_be_read_live() {
         Reply::Listeners(found) => assert!(found.contains(&Listener {
             port,
             loopback: true,
-            v6: false
+            v6: false,
+            any: false,
+            foreign: false,
         })),
         other => panic!("{other:?}"),
     }

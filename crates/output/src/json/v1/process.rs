@@ -291,6 +291,8 @@ pub struct Server {
     pub kind: &'static str,
     /// Port on loopback.
     pub port: u16,
+    /// The server's own port in its network namespace; null where it is reached without a forwarder.
+    pub own_port: Option<u16>,
     /// `ready`, `loading`, `sleeping`, `key_required`, `unreachable`.
     pub state: &'static str,
     /// Context per slot, tokens.
