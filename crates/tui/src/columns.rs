@@ -359,7 +359,8 @@ pub(crate) fn name(process: &Process, look: Look) -> Figure {
 
 fn model_name(process: &Process, cells: u16, look: Look) -> Figure {
     let Some(model) = process.models.first() else {
-        return Figure::none();
+        let unseen = process.runtimes.gap();
+        return unseen.map_or_else(Figure::none, |gap| Figure::gap(gap, look));
     };
     let mut name = figure::clean(&model.name).into_owned();
     if let Some(quantization) = model.quantization.value() {

@@ -216,6 +216,7 @@ fn add_model(
         missing_parts,
         before: findings.models.len(),
         server: findings.server.as_ref(),
+        server_unasked: findings.server_unasked,
         flags: sources.flags,
         now: sources.now,
     }

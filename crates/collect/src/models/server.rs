@@ -50,9 +50,9 @@ impl Asked {
             self.props = Poll::default();
         }
         let Some(target) = target else {
-            return Err(found
-                .err()
-                .filter(|gap| matches!(gap, Gap::OtherNetwork | Gap::UnprovenForward)));
+            // A server without a port is none (yet), whatever its command line says.
+            let unasked = |gap: &Gap| !matches!(gap, Gap::NotFound | Gap::Pending);
+            return Err(found.err().filter(unasked));
         };
         let Target { who, port, .. } = target;
         let endpoint = Endpoint::LlamaProps;

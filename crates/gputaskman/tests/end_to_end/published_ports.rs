@@ -203,3 +203,54 @@ fn what_was_found_is_in_the_recording_without_addresses() {
         .ended(0);
     assert!(!captures::text(&file).contains("forwarders"));
 }
+
+/// The process is root's, in a container as far as its network goes, and the monitor is nobody.
+#[test]
+fn what_another_user_may_not_see_has_that_reason_everywhere() {
+    if cannot() {
+        return;
+    }
+    let folder = Folder::new();
+    let log = folder.at("own");
+    let server = children::Start::new("", &["-m", "/m.gguf"])
+        .program(&called(&folder, "llama-server"))
+        .serving(&answer(), &log)
+        .at(&format!("0.0.0.0:{}", free_port()))
+        .in_network(ADDRESS)
+        .start();
+    let other = children::many(1);
+    let listed = |card: Device, pid| card.with_process(Process::new(pid, Kind::Compute, 1 << 30));
+    let card = [server.pid(), other[0].pid()]
+        .into_iter()
+        .fold(Device::new("NVIDIA RTX A4000"), listed);
+    let driver = driver(Generation::R580, &Scenario::default().with_device(card));
+    let run = |line: &str| Program::line(line).driver(&driver).by_nobody().try_run();
+    let Some(ran) = run("--json").filter(|ran| ran.code == Some(0)) else {
+        skipped("nobody may not run the program here");
+        return;
+    };
+    let document = ran.json();
+    every_null_has_its_reason(&document);
+    let row = process(&document, server.pid());
+    for field in ["exe", "ports", "runtimes", "server"] {
+        assert_eq!(row[field], Value::Null, "{field}");
+        assert_eq!(row["provenance"][field]["reason"], "permission", "{field}");
+    }
+    assert_eq!(row["name"], "llama-server");
+    let model = &row["models"][0];
+    for field in ["size_on_disk_bytes", "architecture", "context_used"] {
+        assert_eq!(
+            model["provenance"][field]["reason"], "permission",
+            "{field}"
+        );
+    }
+    // Nothing on its command line names a model, and nothing else can be seen.
+    let row = process(&document, other[0].pid());
+    assert_eq!(row["models"], json!([]));
+    assert_eq!(row["provenance"]["runtimes"]["reason"], "permission");
+    let report = run("--once").unwrap();
+    for words in ["MODEL", "server", "run with sudo"] {
+        assert!(report.text().contains(words), "{}", report.text());
+    }
+    assert_eq!(requests(&log), "");
+}

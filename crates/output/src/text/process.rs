@@ -15,7 +15,13 @@ pub(super) fn what(notes: &mut Notes, subject: &str, process: &Process, charge: 
             };
             format!("{} [{}]{more}", title(first), first.label.id())
         }
-        [] => runtimes(notes, subject, process),
+        [] => {
+            // Looked for and not found is one thing, not to be seen another.
+            if let Some(gap) = process.runtimes.gap() {
+                notes.gap("MODEL", subject, gap);
+            }
+            runtimes(notes, subject, process)
+        }
     };
     if let Some((gpu, compute)) = charge.instance {
         text = format!("{text}  MIG {gpu}/{compute}");
