@@ -201,6 +201,9 @@ fn server_line(snapshot: &Snapshot, process: &Process, look: Look) -> Option<Par
         let why = process.server_unasked?;
         let text = format!("not asked: {}", why.sentence());
         it.put(text, look.dim());
+        if let Some(remedy) = why.remedy() {
+            it.put(format!(" → {remedy}"), look.plain());
+        }
         return Some(it);
     };
     it.put(format!("{} :{}", server.kind, server.port), look.plain());
