@@ -58,6 +58,8 @@ const FOLDERS: &[(&str, &str)] = &[
 const SCOPES: &[(&str, &str)] = &[
     ("docker-", "docker"),
     ("libpod-", "podman"),
+    // Within the unit that started it (Quadlet).
+    ("libpod-payload-", "podman"),
     ("libpod_parent-", "podman"),
     ("cri-containerd-", "containerd"),
     ("crio-", "cri-o"),
@@ -169,6 +171,10 @@ mod tests {
                 Some(("containerd", ID)),
             ),
             (format!("0::/system.slice/{slice}:other:{ID}"), None),
+            (
+                format!("0::/system.slice/llm.service/libpod-payload-{ID}"),
+                Some(("podman", ID)),
+            ),
             (format!("0::/machine.slice/libpod-conmon-{ID}.scope"), None),
             (
                 "0::/lxc.payload.web/system.slice/x.service".to_owned(),
