@@ -76,6 +76,7 @@ pub(crate) fn process(
         segments_estimated: findings.segments,
         receipt,
         server: findings.server,
+        server_unasked: findings.server_unasked,
     }
 }
 
@@ -218,4 +219,28 @@ pub(crate) fn measured_total(devices: &[Device], processes: &[Process]) -> Total
         }
     }
     total
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn identical_cards_keep_their_order_however_the_driver_lists_them(
+            buses in Just((1_u8..=8).collect::<Vec<_>>()).prop_shuffle()
+        ) {
+            let twin = model::sample::workstation().devices.remove(0);
+            let mut devices: Vec<(u32, Device)> = (0..).zip(&buses).map(|(slot, bus)| {
+                let address = model::PciAddress { domain: 0, bus: *bus, device: 0, function: 0 };
+                (slot, Device { key: model::DeviceKey::Pci(address), ..twin.clone() })
+            }).collect();
+            let index_of = index_devices(&mut devices, &mut BTreeMap::new());
+            for (slot, bus) in (0..).zip(&buses) {
+                prop_assert_eq!(index_of.get(&slot), Some(&u32::from(bus - 1)));
+            }
+        }
+    }
 }

@@ -290,7 +290,7 @@ impl Collector {
                 unreadable,
                 scan,
             },
-            selection: facts.settings.selection(),
+            selection: facts.settings.selection(&devices),
             measured_process_vram: assemble::measured_total(&devices, &processes),
             devices,
             processes,

@@ -70,6 +70,10 @@ pub enum Gap {
     Ambiguous,
     /// Not asked, because it would not be meaningful here.
     NotApplicable,
+    /// The process listens in its own network namespace, and nothing on this machine's loopback leads there.
+    OtherNetwork,
+    /// The same, but a forwarder may lead there, which cannot be shown.
+    UnprovenForward,
 }
 
 impl Gap {
@@ -192,6 +196,18 @@ impl Gap {
             Self::Redacted => ("redacted", "left out by redaction", None),
             Self::Ambiguous => ("ambiguous", "more than one owner is possible", None),
             Self::NotApplicable => ("not_applicable", "it has no meaning here", None),
+            Self::OtherNetwork => (
+                "other_network",
+                "it listens in its own network namespace; not published on this machine's loopback",
+                Some("publish the port on 127.0.0.1, or run it in the host's network"),
+            ),
+            Self::UnprovenForward => (
+                "unproven_forward",
+                "it listens in its own network namespace; published, if at all, by a rule that cannot be proven",
+                Some(
+                    "with full rights docker-proxy and pasta can be followed, rootless forwarders cannot",
+                ),
+            ),
         }
     }
 
@@ -230,6 +246,8 @@ impl Gap {
         Self::Redacted,
         Self::Ambiguous,
         Self::NotApplicable,
+        Self::OtherNetwork,
+        Self::UnprovenForward,
     ];
 
     /// The reason with this code, as read from a capture. `detail` is the driver's own code.

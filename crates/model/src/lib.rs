@@ -24,6 +24,7 @@ pub mod reading;
 pub mod receipt;
 #[cfg(feature = "sample")]
 pub mod sample;
+pub mod selector;
 pub mod snapshot;
 pub mod units;
 pub mod workload;
@@ -37,13 +38,14 @@ pub use gap::Gap;
 pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
 pub use matching::{MatchReason, PidMark, PidMatch};
 pub use process::{
-    Charge, Charged, ChargedBytes, ChargedPercent, Container, DriverLists, Engines, Process,
-    ProcessMemory, Runtime,
+    Charge, Charged, ChargedBytes, ChargedPercent, Container, ContainerName, DriverLists, Engines,
+    Process, ProcessMemory, Runtime,
 };
 pub use reading::{
     Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,
     Source, Total,
 };
+pub use selector::{Selected, Selector};
 pub use snapshot::{
     HostFacts, Mode, Notice, Origin, OriginKind, PidNamespace, ProcessStatus, ScanState, Selection,
     Severity, Snapshot, SourceState, SourceStatus,

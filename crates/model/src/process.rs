@@ -1,6 +1,7 @@
 //! One process that holds GPU memory or uses GPU engines.
 
 use crate::Text;
+use crate::gap::Gap;
 use crate::ids::{ProcessKey, Stamp};
 use crate::matching::PidMatch;
 use crate::reading::{
@@ -52,6 +53,8 @@ pub struct Process {
     pub receipt: Option<Receipt>,
     /// The model server it is, where it answered.
     pub server: Option<Server>,
+    /// Why a model server was not asked; `None` where it was, or is none.
+    pub server_unasked: Option<Gap>,
 }
 
 impl Process {
@@ -73,12 +76,37 @@ pub struct Runtime {
 }
 
 /// A container, from the process's control group path.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Container {
     /// Runtime, as far as the path tells it: `docker`, `podman`, `containerd`, `cri-o`, `lxc`, …
     pub runtime: &'static str,
     /// Identifier, shortened to 12 characters where it is a hash.
     pub id: Text,
+    /// The Kubernetes pod's UID where the path has one.
+    pub pod_uid: Option<Text>,
+    /// What people call it: from the runtime's state file, or for LXC from the path. Missing where
+    /// that file cannot be read (most need full rights) or does not exist.
+    pub name: Reading<Measured<ContainerName>>,
+}
+
+/// What a container is called.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ContainerName {
+    /// Its name; under Kubernetes that within its pod.
+    pub name: Text,
+    /// The pod's name.
+    pub pod: Option<Text>,
+    /// The Kubernetes namespace.
+    pub namespace: Option<Text>,
+}
+
+impl ContainerName {
+    /// The shortest form that tells it from others: `namespace/pod/name`, or the name alone.
+    pub fn label(&self) -> String {
+        let outer = self.namespace.iter().chain(&self.pod);
+        let parts: Vec<&str> = outer.chain([&self.name]).map(|text| &**text).collect();
+        parts.join("/")
+    }
 }
 
 /// Which of the driver's process lists name the process.

@@ -20,6 +20,8 @@ pub enum Source {
     CommandLine,
     /// A model server's own HTTP interface on loopback.
     Http,
+    /// A state file of a container runtime.
+    ContainerState,
     /// Arithmetic on other readings.
     Derived,
     /// This program itself.
@@ -36,6 +38,7 @@ impl Source {
             Self::Gguf => "gguf",
             Self::CommandLine => "cmdline",
             Self::Http => "http",
+            Self::ContainerState => "container_state",
             Self::Derived => "derived",
             Self::Program => "gputaskman",
         }

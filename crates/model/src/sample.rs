@@ -10,6 +10,7 @@
 //! | [`hostile`] | names with control characters, direction overrides, wide and very long text |
 //! | [`stale`] | a device that last answered 7 s ago, with pending and missing readings |
 
+mod containers;
 mod details;
 mod parts;
 
@@ -17,7 +18,7 @@ use crate::device::Device;
 use crate::gap::Gap;
 use crate::ids::PidSpace;
 use crate::matching::{MatchReason, PidMatch};
-use crate::process::{Charge, ChargedBytes, Container, Process};
+use crate::process::{Charge, ChargedBytes, Process};
 use crate::reading::{InferenceBasis, Measured, Reading, Source};
 use crate::receipt;
 use crate::snapshot::{Mode, PidNamespace, ScanState, Severity, Snapshot, SourceState};
@@ -44,13 +45,7 @@ pub fn workstation() -> Snapshot {
         on(COMPUTE, 498, 3.0),
     )
     .with_runtimes(&[("CUDA", "libcuda.so.1"), ("cuBLAS", "libcublas.so.12")]);
-    contained.container = Reading::measured(
-        Some(Container {
-            runtime: "docker",
-            id: "3f2a9c1d77be".into(),
-        }),
-        from(Source::Proc, "cgroup"),
-    );
+    contained.container = containers::docker();
     let mut whisper = process(
         38_802,
         "whisper-server",
@@ -267,6 +262,7 @@ pub fn container() -> Snapshot {
     guess.server = Some(Server {
         kind: "llama-server",
         port: 8081,
+        own_port: None,
         state: ServerState::KeyRequired,
         context: gone(Gap::Permission, Source::Http, "/props n_ctx"),
         slots: gone(Gap::Permission, Source::Http, "/props total_slots"),
@@ -367,6 +363,9 @@ pub fn hostile() -> Snapshot {
         first.models.iter_mut().for_each(|model| {
             model.quantization = nvml("Q4\u{1b}[0m\n_K".into(), "general.file_type");
         });
+    }
+    if let Some(second) = processes.get_mut(1) {
+        second.container = containers::hostile();
     }
     if let Some(charge) = processes
         .last_mut()

@@ -235,6 +235,8 @@ pub enum Selection {
     All,
     /// The one with this index.
     One(u32),
+    /// One by another name than its index, which none has here, or not yet.
+    Nothing,
 }
 
 impl Selection {
@@ -243,6 +245,7 @@ impl Selection {
         match self {
             Self::All => true,
             Self::One(selected) => selected == index,
+            Self::Nothing => false,
         }
     }
 }

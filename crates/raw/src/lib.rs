@@ -21,6 +21,8 @@ pub mod source;
 pub use machine::{
     Answer, Ended, Machine, MachineFacts, Published, Relabelled, Settings, Stamped, Tick, TickPlan,
 };
+pub use source::containers::{ContainerRecord, ContainerRuntime, StateFile};
+pub use source::networks::{Forward, Forwarder, ForwarderProgram, Network};
 pub use source::nvml;
 pub use source::reads::{
     Endpoint, FileMeta, HttpReply, Inline, Listener, ProcessRef, Question, Reply, Root,

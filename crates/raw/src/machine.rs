@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Gap, Origin, Selection, Stamp, Text};
+use model::{Device, Gap, Origin, Selection, Selector, Stamp, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::nvml::{NvmlPlan, NvmlSweep};
@@ -64,8 +64,9 @@ pub enum Published<S> {
 pub struct Settings {
     /// Refresh interval in milliseconds.
     pub interval_ms: u64,
-    /// Index of the one device shown; `None` for all.
-    pub gpu: Option<u32>,
+    /// The one device shown; `None` for all. A number is an index; a text is a PCI address or a UUID.
+    #[serde(with = "selector", default)]
+    pub gpu: Option<Selector>,
     /// Whether loopback servers of GPU processes may be asked.
     pub probe: bool,
     /// Whether model files may be read.
@@ -76,9 +77,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The selection that `gpu` stands for.
-    pub fn selection(&self) -> Selection {
-        self.gpu.map_or(Selection::All, Selection::One)
+    /// The selection that `gpu` stands for among these devices.
+    pub fn selection(&self, devices: &[Device]) -> Selection {
+        let named = self.gpu.as_ref();
+        named.map_or(Selection::All, |name| name.selection(devices))
     }
 }
 
@@ -91,6 +93,40 @@ impl Default for Settings {
             models: true,
             gpu_layers: None,
         }
+    }
+}
+
+mod selector {
+    use model::Selector;
+    use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Index(u32),
+        Name(String),
+    }
+
+    #[expect(clippy::ref_option, reason = "the form that serde asks for")]
+    pub(super) fn serialize<S: Serializer>(
+        from: &Option<Selector>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match from {
+            None => serializer.serialize_none(),
+            Some(Selector::Index(index)) => index.serialize(serializer),
+            Some(name) => name.to_string().serialize(serializer),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Selector>, D::Error> {
+        let form = Option::<Form>::deserialize(deserializer)?;
+        Ok(form.map(|form| match form {
+            Form::Index(index) => Selector::Index(index),
+            Form::Name(name) => Selector::parse(&name),
+        }))
     }
 }
 

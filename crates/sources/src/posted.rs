@@ -53,6 +53,9 @@ enum Subject {
     Process(u32),
     File(Text),
     Users,
+    /// A user's home may be on a disk that hangs; the files of others are not.
+    Containers(Option<u32>),
+    Forwarders,
 }
 
 impl Subject {
@@ -72,6 +75,8 @@ impl Subject {
                 root: Root::Host,
                 path,
             } => Self::File(Text::clone(path)),
+            Question::Forwarders => Self::Forwarders,
+            Question::Container { owner, .. } => Self::Containers(*owner),
             other => other
                 .who()
                 .map_or(Self::Users, |who| Self::Process(who.pid)),

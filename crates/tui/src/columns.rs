@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use model::{
-    Charge, Charged, ChargedBytes, ChargedPercent, EvidenceLabel, Measured, Process, Reading, Text,
+    Charge, Charged, ChargedBytes, ChargedPercent, Container, EvidenceLabel, Measured, Process,
+    Reading, Text,
 };
 
 use crate::figure::{self, Figure};
@@ -91,7 +92,7 @@ const SHAPES: &[Shape] = &[
     shape(Column::Encode, "ENC", (4, 4), true, 9),
     shape(Column::Decode, "DEC", (4, 4), true, 9),
     shape(Column::User, "USER", (8, 12), false, 10),
-    shape(Column::Container, "CONTAINER", (12, 22), false, 11),
+    shape(Column::Container, "CONTAINER", (12, 32), false, 11),
 ];
 
 /// What a row is sorted by.
@@ -233,10 +234,9 @@ impl Column {
                 figure::measured(&process.user, look, |user| figure::clean(user).into_owned())
             }
             Self::Container => figure::measured(&process.container, look, |container| {
-                container.as_ref().map_or_else(
-                    || "-".to_owned(),
-                    |it| format!("{} {}", it.runtime, figure::clean(&it.id)),
-                )
+                container
+                    .as_ref()
+                    .map_or_else(|| "-".to_owned(), |it| container_name(it, cells, look))
             }),
         }
     }
@@ -287,7 +287,12 @@ impl Column {
             ),
             Self::User => words(&process.user),
             Self::Container => match process.container.value() {
-                Some(Some(container)) => Key::Words(&container.id),
+                Some(Some(container)) => Key::Words(
+                    container
+                        .name
+                        .value()
+                        .map_or(&container.id, |named| &named.name),
+                ),
                 _ => Key::None,
             },
         }
@@ -360,7 +365,8 @@ pub(crate) fn name(process: &Process, look: Look) -> Figure {
 
 fn model_name(process: &Process, cells: u16, look: Look) -> Figure {
     let Some(model) = process.models.first() else {
-        return Figure::none();
+        let unseen = process.runtimes.gap();
+        return unseen.map_or_else(Figure::none, |gap| Figure::gap(gap, look));
     };
     let mut name = figure::clean(&model.name).into_owned();
     if let Some(quantization) = model.quantization.value() {
@@ -382,6 +388,26 @@ fn model_name(process: &Process, cells: u16, look: Look) -> Figure {
 
 fn is_inferred<T: Copy>(reading: &Reading<Charged<T>>) -> bool {
     reading.known().is_some_and(|known| known.basis().is_some())
+}
+
+/// What a container is called and its identifier; what is too long loses its middle, and before that
+/// the identifier goes.
+fn container_name(container: &Container, cells: u16, look: Look) -> String {
+    let id = figure::clean(&container.id);
+    let named = match container.name.value() {
+        Some(named) if *named.name == *container.id => return id.into_owned(),
+        Some(named) => figure::clean(&named.label()).into_owned(),
+        None => container.runtime.to_owned(),
+    };
+    let both = format!("{named} {id}");
+    let room = usize::from(cells);
+    if crate::paint::width(&both) <= room {
+        both
+    } else if container.name.value().is_some() {
+        crate::paint::cut_middle(&named, room, look)
+    } else {
+        id.into_owned()
+    }
 }
 
 /// Chooses the columns for `width` cells.

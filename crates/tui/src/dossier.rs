@@ -1,8 +1,8 @@
 //! All that is known of one process, as paragraphs: the text of the inspector.
 
 use model::{
-    Category, Charge, ChargedPercent, Estimated, EvidenceLabel, Gap, Model, PidMark, Process,
-    Reading, ServerState, Snapshot,
+    Category, Charge, ChargedPercent, Container, Estimated, EvidenceLabel, Gap, Model, PidMark,
+    Process, Reading, ServerState, Snapshot,
 };
 use ratatui::text::Line;
 
@@ -220,9 +220,20 @@ fn memory_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
 }
 
 fn server_line(snapshot: &Snapshot, process: &Process, look: Look) -> Option<Paragraph> {
-    let server = process.server.as_ref()?;
     let mut it = labelled("Server", look);
+    let Some(server) = &process.server else {
+        let why = process.server_unasked?;
+        let text = format!("not asked: {}", why.sentence());
+        it.put(text, look.dim());
+        if let Some(remedy) = why.remedy() {
+            it.put(format!(" → {remedy}"), look.plain());
+        }
+        return Some(it);
+    };
     it.put(format!("{} :{}", server.kind, server.port), look.plain());
+    if let Some(own) = server.own_port {
+        it.put(format!(" → :{own} in its own network"), look.plain());
+    }
     let (state, style) = match server.state {
         ServerState::Ready => ("ready", look.good()),
         ServerState::Loading => ("loading its model", look.warning()),
@@ -289,7 +300,35 @@ fn identity_line(snapshot: &Snapshot, process: &Process, look: Look) -> Paragrap
         )
     });
     fact(&mut it, "container", &container, look);
+    if let Some(Some(container)) = process.container.value() {
+        container_facts(&mut it, container, look);
+    }
     it
+}
+
+fn container_facts(it: &mut Paragraph, container: &Container, look: Look) {
+    let word = |text: &str| Figure::measured(figure::clean(text).into_owned());
+    // The identifier of LXC is the name.
+    if container
+        .name
+        .value()
+        .is_none_or(|named| *named.name != *container.id)
+    {
+        let name = figure::measured(&container.name, look, |named| {
+            figure::clean(&named.name).into_owned()
+        });
+        fact(it, "name", &name, look);
+    }
+    let named = container.name.value();
+    if let Some(pod) = named.and_then(|named| named.pod.as_ref()) {
+        fact(it, "pod", &word(pod), look);
+    }
+    if let Some(namespace) = named.and_then(|named| named.namespace.as_ref()) {
+        fact(it, "namespace", &word(namespace), look);
+    }
+    if let Some(uid) = &container.pod_uid {
+        fact(it, "pod UID", &word(uid), look);
+    }
 }
 
 fn command_line(process: &Process, look: Look) -> Paragraph {

@@ -162,7 +162,13 @@ fn groups(row: Row<'_>) -> Vec<Group> {
     groups.add("start", &process.started);
     groups.add("ports", &process.ports);
     groups.add("container", &process.container);
+    if let Some(Some(container)) = process.container.value() {
+        groups.add("container name", &container.name);
+    }
     groups.add("runtimes", &process.runtimes);
+    if process.models.is_empty() {
+        groups.add("model", &process.runtimes);
+    }
     let several = process.models.len() > 1;
     for model in &process.models {
         let name = |what: &'static str| -> Cow<'static, str> {

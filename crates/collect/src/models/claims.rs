@@ -15,6 +15,7 @@ use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
 use super::memory::{Inputs, segments};
+use super::reach::Forwarders;
 use super::runtimes;
 use super::server::Asked;
 use crate::processes::Watched;
@@ -26,6 +27,7 @@ const MAX_PARTS: u32 = 64;
 #[derive(Default)]
 pub(crate) struct Models {
     files: Files,
+    forwarders: Forwarders,
     known: BTreeMap<ProcessKey, Known>,
 }
 
@@ -70,6 +72,7 @@ pub(crate) struct Findings {
     pub(crate) models: Vec<Model>,
     pub(crate) segments: Vec<Segment<Estimated<Bytes>>>,
     pub(crate) server: Option<Server>,
+    pub(crate) server_unasked: Option<Gap>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -77,6 +80,7 @@ impl Models {
     /// Starts a refresh.
     pub(crate) fn begin(&mut self) {
         self.files.begin();
+        self.forwarders.begin();
     }
 
     /// Ends a refresh: forgets processes other than `keys`, which are sorted.
@@ -87,7 +91,9 @@ impl Models {
 
     /// Whether an answer is outstanding.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.files.is_waiting() || self.known.values().any(|known| known.server.is_waiting())
+        self.files.is_waiting()
+            || self.forwarders.is_waiting()
+            || self.known.values().any(|known| known.server.is_waiting())
     }
 
     /// The runtimes that this process has mapped.
@@ -118,9 +124,15 @@ impl Models {
         let known = self.known.entry(key).or_default();
         known.renew(watched);
         let said = if known.flags.is_server && settings.probe {
-            known.server.ask(machine, who, &watched.listeners, now)
+            known
+                .server
+                .ask(machine, who, watched, &mut self.forwarders, now)
         } else {
-            None
+            Err(None)
+        };
+        let (said, server_unasked) = match said {
+            Ok(said) => (Some(said), None),
+            Err(why_not) => (None, why_not),
         };
         let mut candidates = known.candidates.clone();
         if let Some((path, at)) = said.as_ref().and_then(|said| said.model_path.clone()) {
@@ -145,6 +157,7 @@ impl Models {
         );
         let mut findings = Findings {
             server,
+            server_unasked,
             ..Findings::default()
         };
         for parts in by_model(gathered) {
@@ -238,6 +251,7 @@ fn add_model(
         missing_parts,
         before: findings.models.len(),
         server: findings.server.as_ref(),
+        server_unasked: findings.server_unasked,
         flags: sources.flags,
         now: sources.now,
     }

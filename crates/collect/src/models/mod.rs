@@ -7,6 +7,7 @@ mod files;
 mod flags;
 mod gathering;
 mod memory;
+mod reach;
 mod runtimes;
 mod server;
 

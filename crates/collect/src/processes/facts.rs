@@ -5,7 +5,7 @@ use raw::Reply;
 
 use super::poll::Poll;
 use super::watched::{Processes, Watched};
-use crate::parse::{self, cgroup};
+use crate::parse;
 
 /// Who a process is, as readings for the snapshot.
 pub(crate) struct Facts {
@@ -77,8 +77,11 @@ impl Facts {
                 }
                 _ => Err(Gap::Malformed),
             }),
-            container: match &watched.cgroup {
-                Ok((text, at)) => Reading::measured(cgroup::container(text), proc("cgroup", *at)),
+            container: match &watched.container {
+                Ok((found, at)) => {
+                    let of = |it| processes.containers().of(it, *at, now);
+                    Reading::measured(found.as_ref().map(of), proc("cgroup", *at))
+                }
                 Err(gap) => Reading::missing(*gap, proc("cgroup", now)),
             },
         }

@@ -1,6 +1,7 @@
 //! Facts about the processes that hold GPU memory: who they are, what they were started with, what
 //! they have mapped. Everything is keyed by number and start time.
 
+mod containers;
 mod facts;
 mod nested;
 mod poll;

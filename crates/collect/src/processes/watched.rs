@@ -6,8 +6,9 @@ use std::collections::btree_map::Entry;
 use model::{Gap, ProcessKey, Stamp, Text};
 use raw::{Inline, Machine, ProcessRef, Question, Reply, Stamped};
 
+use super::containers::Containers;
 use super::poll::Poll;
-use crate::parse::{self, stat, status};
+use crate::parse::{self, cgroup, stat, status};
 
 /// Command lines can be rewritten by their process.
 const COMMAND_LINE_EVERY_MS: u64 = 60_000;
@@ -33,7 +34,8 @@ pub(crate) struct Identity {
 pub(crate) struct Watched {
     pub(crate) identity: Identity,
     pub(crate) user_id: Result<(u32, Stamp), Gap>,
-    pub(crate) cgroup: Result<(Text, Stamp), Gap>,
+    /// The container that its control group names; `None` within where it names none.
+    pub(crate) container: Result<(Option<cgroup::Found>, Stamp), Gap>,
     pub(crate) command_line: Poll,
     pub(crate) environment: Poll,
     pub(crate) links: Poll,
@@ -49,6 +51,7 @@ pub(crate) struct Watched {
 pub(crate) struct Processes {
     watched: BTreeMap<ProcessKey, Watched>,
     users: BTreeMap<u32, Poll>,
+    containers: Containers,
 }
 
 impl Processes {
@@ -135,6 +138,9 @@ impl Processes {
             let name = self.users.entry(id).or_default();
             name.ask(machine, || Question::UserName(id), now, FACTS_EVERY_MS);
         }
+        let contained = self.watched.values();
+        let contained = contained.filter_map(|w| w.container.as_ref().ok()?.0.as_ref());
+        self.containers.refresh(machine, contained, now);
     }
 
     /// The process with this key, to ask about it out of turn.
@@ -152,9 +158,16 @@ impl Processes {
         self.users.get(&id)
     }
 
+    /// What containers are called.
+    pub(crate) const fn containers(&self) -> &Containers {
+        &self.containers
+    }
+
     /// Whether any answer is outstanding.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.users.values().any(Poll::is_waiting) || self.watched.values().any(Watched::is_waiting)
+        self.containers.is_waiting()
+            || self.users.values().any(Poll::is_waiting)
+            || self.watched.values().any(Watched::is_waiting)
     }
 }
 
@@ -167,7 +180,8 @@ impl Watched {
                     .map(|id| (id, at))
                     .ok_or(Gap::Malformed)
             }),
-            cgroup: text(machine, &Inline::Cgroup(pid)).map(|(text, at)| (text.into(), at)),
+            container: text(machine, &Inline::Cgroup(pid))
+                .map(|(text, at)| (cgroup::container(&text), at)),
             command_line: Poll::default(),
             environment: Poll::default(),
             links: Poll::default(),

@@ -2,20 +2,20 @@
 
 use tui::{Exit, Message, Session};
 
-use super::{check_selection, demo, machine, screen};
+use super::{demo, machine, screen, selection, selector};
 use crate::cli::Cli;
 use crate::failure::{DONE, Outcome};
 use crate::{printing, sampling};
 
 pub(super) fn run(cli: &Cli) -> Outcome {
-    // A number that does not exist must be refused before the screen opens, and that needs the
+    // A GPU that does not exist must be refused before the screen opens, and that needs the
     // devices; without the option the screen opens at once.
     if cli.run.gpu.is_some() {
         let mut machine = machine(&cli.run)?;
         if let Ok(snapshot) =
             sampling::once(&mut machine, || printing::note("waiting for the driver"))
         {
-            check_selection(&snapshot)?;
+            selection::check(selector(&cli.run), &snapshot)?;
         }
     }
     let mut machine = machine(&cli.run)?;

@@ -81,6 +81,21 @@ impl Program {
         self
     }
 
+    /// As the user nobody; needs full rights.
+    #[must_use]
+    pub(crate) fn by_nobody(mut self) -> Self {
+        std::os::unix::process::CommandExt::uid(&mut self.0, 65534);
+        self
+    }
+
+    /// Runs it to its end, if it can be started at all.
+    pub(crate) fn try_run(mut self) -> Option<Ran> {
+        self.0.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let since = Instant::now();
+        let child = self.0.spawn().ok()?;
+        Some(Started { child, since }.finish())
+    }
+
     /// On the machine below this folder.
     #[must_use]
     pub(crate) fn root(mut self, folder: &Path) -> Self {

@@ -230,6 +230,7 @@ pub(super) fn process(
         segments_estimated: Vec::new(),
         receipt: None,
         server: None,
+        server_unasked: None,
     }
 }
 
@@ -378,6 +379,7 @@ pub(super) fn llama_server() -> Process {
     it.server = Some(Server {
         kind: "llama-server",
         port: 8080,
+        own_port: None,
         state: ServerState::Ready,
         context: props(8192, "/props n_ctx"),
         slots: props(1, "/props total_slots"),

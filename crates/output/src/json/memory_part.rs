@@ -169,11 +169,14 @@ pub(super) fn receipt(t: &mut Traces, from: &Snapshot, process: &Process) -> Opt
 
 pub(super) fn server(t: &mut Traces, now: Stamp, process: &Process) -> Option<v1::Server> {
     let Some(server) = &process.server else {
-        return t.absent("server", Gap::NotFound);
+        return t.absent("server", process.server_unasked.unwrap_or(Gap::NotFound));
     };
     Some(v1::Server {
         kind: server.kind,
         port: server.port,
+        own_port: server
+            .own_port
+            .or_else(|| t.absent("server.own_port", Gap::NotApplicable)),
         state: server.state.id(),
         context: t.reported("server.context", &server.context),
         slots_total: t.reported("server.slots_total", &server.slots),

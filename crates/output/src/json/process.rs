@@ -1,8 +1,8 @@
 //! A process and what it has on each device.
 
 use model::{
-    Charge, ChargedBytes, Engines, Gap, PidMark, PidSpace, Process, ProcessMemory, Reading,
-    Snapshot, Stamp,
+    Charge, ChargedBytes, ContainerName, Engines, Gap, PidMark, PidSpace, Process, ProcessMemory,
+    Reading, Snapshot, Stamp, Text,
 };
 
 use super::memory_part::{self, Place};
@@ -123,9 +123,24 @@ fn container(t: &mut Traces, process: &Process, now: Stamp) -> Option<v1::Contai
         return None;
     }
     let container = t.measured("container", &process.container, Clone::clone)??;
+    let name = t.measured("container.name", &container.name, |it| it.name.clone());
+    let mut of_pod = |key, part: fn(&ContainerName) -> &Option<Text>| match &container.name {
+        Reading::Known(known) => {
+            let text = part(&known.value).clone();
+            text.or_else(|| t.absent(key, Gap::NotApplicable))
+        }
+        Reading::Missing(missing) => t.absent(key, missing.gap),
+    };
+    let pod_name = of_pod("container.pod_name", |it| &it.pod);
+    let pod_namespace = of_pod("container.pod_namespace", |it| &it.namespace);
+    let pod_uid = container.pod_uid;
     Some(v1::Container {
         runtime: container.runtime,
         id: container.id,
+        name,
+        pod_name,
+        pod_namespace,
+        pod_uid: pod_uid.or_else(|| t.absent("container.pod_uid", Gap::NotApplicable)),
     })
 }
 

@@ -11,6 +11,13 @@ use crate::{format, shown};
 /// Subject of a note about a column that is left out.
 const EVERY_ROW: &str = "every row";
 
+/// Heading of the container's column.
+const CONTAINER: &str = "CONTAINER";
+
+/// Least and most columns of it: a short identifier alone, and one with a name.
+const LEAST_OF_CONTAINER: usize = 12;
+const MOST_OF_CONTAINER: usize = 28;
+
 /// Columns of a size with its mark.
 const SIZE: usize = 7;
 
@@ -23,6 +30,8 @@ struct Layout {
     paged: bool,
     /// Width of the column, where there is one: a mark needs two more.
     load: Option<usize>,
+    /// Width of the container's column, where there is one.
+    container: Option<usize>,
 }
 
 pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot) {
@@ -76,8 +85,13 @@ fn layout(
         }
         !open
     };
+    let mut containers = rows.iter().filter_map(|(process, _)| {
+        let container = process.container.value()?.as_ref()?;
+        Some(process::container(Some(container), usize::MAX))
+    });
     let memory = rows.iter().map(|(_, charge)| &charge.memory);
-    Layout {
+    let mut layout = Layout {
+        container: None,
         pid,
         name,
         gpu: snapshot.selected_devices().count() > 1,
@@ -94,7 +108,15 @@ fn layout(
             };
             if rows.iter().any(is_marked) { 6 } else { 4 }
         }),
+    };
+    let widest = widest(&mut containers, 0, MOST_OF_CONTAINER);
+    if widest > 0 {
+        // Three fifths of what is left; on a page too narrow for an identifier only the line below a row tells.
+        let taken = format::display_width(&head(&layout, 0)) + 2;
+        let room = width.saturating_sub(taken) * 3 / 5;
+        layout.container = Some(widest.min(room)).filter(|_| room >= LEAST_OF_CONTAINER);
     }
+    layout
 }
 
 fn head(layout: &Layout, width: usize) -> String {
@@ -114,6 +136,9 @@ fn head(layout: &Layout, width: usize) -> String {
     title(layout.spill, "SPILL  ", SIZE);
     title(layout.paged, "PAGED  ", SIZE);
     title(layout.load.is_some(), "GPU%", layout.load.unwrap_or(4));
+    if let Some(columns) = layout.container {
+        cells.push(format::pad_end(CONTAINER, columns));
+    }
     let taken = format::display_width(&cells.join("  ")) + 2;
     let last = ["MODEL / RUNTIMES", "MODEL"]
         .into_iter()
@@ -160,6 +185,14 @@ fn row(
             blank(layout.paged, &format!("{gap}  "), SIZE);
             blank(layout.load.is_some(), gap, layout.load.unwrap_or(4));
         }
+    }
+    if let Some(columns) = layout.container {
+        let container = notes.measured(CONTAINER, &subject, &process.container, |it| {
+            process::container(it.as_ref(), columns)
+        });
+        let text = format::sanitize(&container.text);
+        let text = format::middle_ellipsis(&text, columns);
+        cells.push(format::pad_end(&text, columns));
     }
     let taken = format::display_width(&cells.join("  ")) + 2;
     let last = process::what(notes, &subject, process, charge);

@@ -47,20 +47,22 @@ pub(super) fn write(
     }
     if !process.models.is_empty() {
         let runtimes = process::runtimes(notes, &subject, process);
-        let place = process::container(process);
-        page.items(
-            &label("runtimes"),
-            &[vec![runtimes], place.into_iter().collect()].concat(),
-        );
+        page.items(&label("runtimes"), &[runtimes]);
+    }
+    if let Some(Some(container)) = process.container.value() {
+        page.items(&label("in"), &process::place(notes, &subject, container));
     }
     let inside = inside(notes, &subject, snapshot, process);
     page.items(&label("inside"), &inside);
     if let Some(server) = &process.server {
         let context = notes.reported("server context", &subject, &server.context, u64::to_string);
         let slots = notes.reported("server slots", &subject, &server.slots, u64::to_string);
+        let behind = server.own_port.map_or(String::new(), |own| {
+            format!(", which leads to its own port {own}")
+        });
         let state = server.state.id().replace('_', " ");
         let mut items = vec![
-            format!("{} on port {}", server.kind, server.port),
+            format!("{} on port {}{behind}", server.kind, server.port),
             state,
             format!("context {}", context.text),
             format!("slots {}", slots.text),
@@ -69,6 +71,9 @@ pub(super) fn write(
             items.push(format!("(answered {} ago)", format::age(old_ms)));
         }
         page.items(&label("server"), &items);
+    } else if let Some(gap) = process.server_unasked {
+        let text = notes.gap("server", &subject, gap);
+        page.items(&label("server"), &[format!("not asked: {text}")]);
     }
 }
 

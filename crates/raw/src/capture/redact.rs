@@ -122,12 +122,15 @@ fn restored(question: &Question, names: &Pseudonyms) -> Question {
         Question::File { path, .. }
         | Question::SkipStrings { path, .. }
         | Question::Stat { path, .. } => *path = names.restore(path).into(),
+        Question::Container { id, .. } => *id = names.restore(id).into(),
         Question::Maps(_)
         | Question::CommandLine(_)
         | Question::Environment(_)
         | Question::Links(_)
         | Question::OpenFiles(_)
         | Question::Listeners(_)
+        | Question::Network(_)
+        | Question::Forwarders
         | Question::UserName(_)
         | Question::Http { .. } => {}
     }
@@ -176,6 +179,26 @@ fn posted_reply(question: &Question, reply: Reply, names: &mut Pseudonyms) -> Re
                 })
                 .collect(),
         ),
+        (Question::Container { .. }, Reply::Container(mut record)) => {
+            record.name = names.word("container-", &record.name).into();
+            record.pod = record.pod.map(|pod| names.word("pod-", &pod).into());
+            let namespace = record.namespace;
+            record.namespace = namespace.map(|it| names.word("namespace-", &it).into());
+            Reply::Container(record)
+        }
+        (Question::Network(_), Reply::Network(mut network)) => {
+            for address in &mut network.addresses {
+                *address = names.word("address-", address).into();
+            }
+            Reply::Network(network)
+        }
+        (Question::Forwarders, Reply::Forwarders(mut all)) => {
+            let forwards = all.iter_mut().flat_map(|it| &mut it.forwards);
+            for address in forwards.filter_map(|it| it.address.as_mut()) {
+                *address = names.word("address-", address).into();
+            }
+            Reply::Forwarders(all)
+        }
         (Question::Http { .. }, Reply::Http(mut http)) => {
             http_fields(&mut http, names);
             Reply::Http(http)

@@ -1,4 +1,6 @@
 //! The sources and their raw records, one file each.
 
+pub mod containers;
+pub mod networks;
 pub mod nvml;
 pub mod reads;

@@ -7,6 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use model::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::containers::{ContainerRecord, ContainerRuntime};
+use super::networks::{Forwarder, Network};
+
 /// A process by number and start time; an answer about another process under the same number is
 /// never given.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -108,6 +111,19 @@ pub enum Question {
     Listeners(ProcessRef),
     /// The name of a user id.
     UserName(u32),
+    /// What the state file of a container runtime calls a container.
+    Container {
+        /// Which runtime's files are looked at.
+        runtime: ContainerRuntime,
+        /// The identifier in full, hexadecimal.
+        id: Text,
+        /// The user whose runtime it is, where the control group says that it is one's own.
+        owner: Option<u32>,
+    },
+    /// The network namespace of a process and its addresses there.
+    Network(ProcessRef),
+    /// Programs that forward ports of this machine into other network namespaces.
+    Forwarders,
     /// A GET to a port that the process listens on, on loopback.
     Http {
         /// Owner of the port.
@@ -192,6 +208,12 @@ impl Question {
             Self::OpenFiles(who) => format!("open {}", who.key()),
             Self::Listeners(who) => format!("listeners {}", who.key()),
             Self::UserName(uid) => format!("user {uid}"),
+            Self::Network(who) => format!("network {}", who.key()),
+            Self::Forwarders => "forwarders".to_owned(),
+            Self::Container { runtime, id, owner } => {
+                let of = owner.map_or(String::new(), |uid| format!(" of {uid}"));
+                format!("container {} {id}{of}", runtime.id())
+            }
             Self::Http {
                 who,
                 port,
@@ -217,8 +239,9 @@ impl Question {
             | Self::Links(who)
             | Self::OpenFiles(who)
             | Self::Listeners(who)
+            | Self::Network(who)
             | Self::Http { who, .. } => Some(*who),
-            Self::UserName(_) => None,
+            Self::UserName(_) | Self::Container { .. } | Self::Forwarders => None,
         }
     }
 }
@@ -248,6 +271,12 @@ pub enum Reply {
     Listeners(Vec<Listener>),
     /// A reply of a loopback server.
     Http(HttpReply),
+    /// What a container is called.
+    Container(ContainerRecord),
+    /// A network namespace.
+    Network(Network),
+    /// Programs that forward ports.
+    Forwarders(Vec<Forwarder>),
 }
 
 impl Reply {
@@ -279,6 +308,20 @@ pub struct Listener {
     pub loopback: bool,
     /// IPv6 (loopback is `::1`) instead of IPv4.
     pub v6: bool,
+    /// Bound to every address, so that whoever reaches the namespace reaches it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub any: bool,
+    /// In a network namespace that is not the monitor's own, as far as that can be told.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub foreign: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde asks for"
+)]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Status and kept fields of a reply.

@@ -8,12 +8,14 @@
 //! It must not interpret what it reads beyond what the question asks for.
 
 mod beneath;
+mod containers;
 mod environment;
 mod errors;
 mod files;
 mod inline;
 mod listeners;
 mod maps;
+mod networks;
 mod open_files;
 mod place;
 mod posted;

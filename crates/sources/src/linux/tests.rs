@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,10 +23,10 @@ use super::*;
 use crate::posted::Reader;
 
 /// A directory that goes away with this value.
-struct Tree(PathBuf);
+pub(super) struct Tree(PathBuf);
 
 impl Tree {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("gputaskman-sources-{}-{number}", std::process::id());
@@ -41,17 +41,33 @@ impl Tree {
         full
     }
 
-    fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A folder that its owner alone may enter, and nobody else is its owner.
+    pub(super) fn forbidden(&self, path: &str) {
+        let full = self.0.join(path);
+        fs::create_dir_all(&full).unwrap();
+        let mode = if rustix::process::geteuid().is_root() {
+            0o700
+        } else {
+            0
+        };
+        fs::set_permissions(full, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    pub(super) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
         fs::write(self.at(path), content).unwrap();
         self
     }
 
-    fn link(&self, path: &str, to: &str) -> &Self {
+    pub(super) fn link(&self, path: &str, to: &str) -> &Self {
         symlink(to, self.at(path)).unwrap();
         self
     }
 
-    fn fifo(&self, path: &str) -> &Self {
+    pub(super) fn fifo(&self, path: &str) -> &Self {
         mknodat(CWD, self.at(path), FileType::Fifo, Mode::RUSR, 0).unwrap();
         self
     }
@@ -62,7 +78,7 @@ impl Tree {
     }
 
     /// A process with that number and start time.
-    fn process(&self, pid: u32, start: u64) -> &Self {
+    pub(super) fn process(&self, pid: u32, start: u64) -> &Self {
         self.file(&format!("proc/{pid}/stat"), stat(pid, start))
     }
 
@@ -71,7 +87,7 @@ impl Tree {
         reads.read(question).map(|answer| answer.value)
     }
 
-    fn posted(&self, question: &Question) -> Result<Reply, Gap> {
+    pub(super) fn posted(&self, question: &Question) -> Result<Reply, Gap> {
         posted_in(Some(&self.0), question)
     }
 
@@ -458,13 +474,19 @@ fn listeners_are_the_listening_sockets_of_the_process() {
     for inode in 1..=5 {
         tree.link(&format!("proc/7/fd/{inode}"), &format!("socket:[{inode}]"));
     }
-    let listener = |port, loopback, v6| Listener { port, loopback, v6 };
-    let all = |here| {
+    let all = |here: bool| {
+        let listener = |port, loopback, v6, any| Listener {
+            port,
+            loopback,
+            v6,
+            any,
+            foreign: !here,
+        };
         Ok(Reply::Listeners(vec![
-            listener(81, here, false),
-            listener(82, false, false),
-            listener(8080, here, false),
-            listener(8080, here, true),
+            listener(81, here, false, true),
+            listener(82, false, false, false),
+            listener(8080, here, false, false),
+            listener(8080, here, true, true),
         ]))
     };
     assert_eq!(tree.posted(&Question::Listeners(WHO)), all(true));
@@ -513,7 +535,9 @@ fn this_process_can_be_read_live() {
         Reply::Listeners(found) => assert!(found.contains(&Listener {
             port,
             loopback: true,
-            v6: false
+            v6: false,
+            any: false,
+            foreign: false,
         })),
         other => panic!("{other:?}"),
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::{Container, ContainerName, Gap, Provenance, Reading, Source};
 use ratatui::style::Modifier;
 
 use super::{app, draw, empty, options, press, text};
@@ -92,6 +93,42 @@ fn inspector_of_a_guess_and_of_a_process_outside() {
     insta::assert_snapshot!("inspector_guess", text(&draw(&app)));
     press(&mut app, "Esc j Enter");
     insta::assert_snapshot!("inspector_outside", text(&draw(&app)));
+}
+
+/// A pod whose server publishes nothing, and one whose names only root may read.
+#[test]
+fn inspector_of_processes_in_containers() {
+    let mut snapshot = model::sample::workstation();
+    let in_a_pod = |name| Container {
+        runtime: "containerd",
+        id: "0123456789ab".into(),
+        pod_uid: Some("01234567-89ab-cdef-0123-456789abcdef".into()),
+        name,
+    };
+    let from = Provenance {
+        source: Source::ContainerState,
+        counter: "config.json",
+        at: model::sample::AT,
+    };
+    let name = ContainerName {
+        name: "llm".into(),
+        pod: Some("llm-0".into()),
+        namespace: Some("ai".into()),
+    };
+    let places = [
+        Reading::measured(name, from),
+        Reading::missing(Gap::Permission, from),
+    ];
+    for (process, name) in snapshot.processes.iter_mut().zip(places) {
+        process.container = Reading::measured(Some(in_a_pod(name)), from);
+        process.server = None;
+        process.server_unasked = Some(Gap::OtherNetwork);
+    }
+    let mut app = app(snapshot, (100, 60));
+    press(&mut app, "Enter");
+    insta::assert_snapshot!("inspector_pod", text(&draw(&app)));
+    press(&mut app, "Esc j Enter");
+    insta::assert_snapshot!("inspector_container_unread", text(&draw(&app)));
 }
 
 #[test]

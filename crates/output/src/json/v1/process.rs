@@ -72,8 +72,16 @@ pub struct PidMatch {
 pub struct Container {
     /// Runtime.
     pub runtime: &'static str,
-    /// Identifier.
+    /// Identifier, 12 characters where it is a hash.
     pub id: Text,
+    /// Name, from the runtime's state file; why it is null stands in the process's provenance.
+    pub name: Option<Text>,
+    /// Name of the Kubernetes pod, from the same.
+    pub pod_name: Option<Text>,
+    /// Namespace of the pod, from the same.
+    pub pod_namespace: Option<Text>,
+    /// UID of the pod, from the control group's path.
+    pub pod_uid: Option<Text>,
 }
 
 /// A runtime.
@@ -289,6 +297,8 @@ pub struct Server {
     pub kind: &'static str,
     /// Port on loopback.
     pub port: u16,
+    /// The server's own port in its network namespace; null where it is reached without a forwarder.
+    pub own_port: Option<u16>,
     /// `ready`, `loading`, `sleeping`, `key_required`, `unreachable`.
     pub state: &'static str,
     /// Context per slot, tokens.
