@@ -445,6 +445,8 @@ fn sleeping(found: DisplayDevice, now: Stamp) -> Device {
         pcie_generation: asleep!(),
         pcie_width: asleep!(),
         performance_state: asleep!(),
+        mig: asleep!(),
+        instances: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: "asleep".into(),

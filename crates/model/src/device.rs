@@ -2,6 +2,7 @@
 
 use crate::Text;
 use crate::ids::{DeviceKey, PciAddress};
+use crate::mig::{MigInstance, MigMode};
 use crate::reading::{Estimated, Measured, Reading, Total};
 use crate::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
 use crate::workload::Category;
@@ -122,12 +123,24 @@ pub struct Device {
     pub pcie_width: Reading<Measured<u32>>,
     /// Performance state, 0 (fastest) to 15.
     pub performance_state: Reading<Measured<u32>>,
+    /// Whether it is split into instances.
+    pub mig: Reading<Measured<MigMode>>,
+    /// Its instances by slot. They can be known where the mode and the figures of the whole are refused, as in a
+    /// container that was given one of them.
+    pub instances: Vec<MigInstance>,
     /// Measured process memory by category, largest first. Rows with an inferred owner are left out.
     pub categories: Vec<CategoryShare>,
     /// Whether the rows add up to more than `memory.used`, so that a bar has to be scaled.
     pub categories_normalized: bool,
     /// What happened to this device's readings as a whole, in a sentence, where anything did.
     pub counter_status: Text,
+}
+
+impl Device {
+    /// Whether it is split: the mode is on, or there are instances although the mode cannot be read.
+    pub fn in_mig_mode(&self) -> bool {
+        self.mig.value().is_some_and(|mode| mode.enabled) || !self.instances.is_empty()
+    }
 }
 
 /// Device memory. `used` is the driver's figure and the reference; rows can add up to more or less.

@@ -17,6 +17,7 @@
 pub mod device;
 pub mod gap;
 pub mod ids;
+pub mod mig;
 pub mod process;
 pub mod reading;
 pub mod receipt;
@@ -29,6 +30,7 @@ pub mod workload;
 pub use device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor};
 pub use gap::Gap;
 pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
+pub use mig::{MigAttributes, MigInstance, MigMemory, MigMode};
 pub use process::{
     Charge, ChargedBytes, Container, DriverLists, Engines, PidMark, Process, ProcessMemory, Runtime,
 };

@@ -15,6 +15,7 @@ mod bundle;
 mod device;
 mod escape;
 mod memory_part;
+mod mig;
 mod process;
 mod provenance;
 mod total;

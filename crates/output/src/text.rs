@@ -7,6 +7,7 @@
 mod device;
 mod explanation;
 mod header;
+mod mig;
 mod notes;
 mod page;
 mod process;

@@ -26,6 +26,7 @@ pub(crate) struct RowPlace {
 pub(crate) struct RowKey {
     process: ProcessKey,
     device: Option<u32>,
+    instance: Option<(u32, u32)>,
 }
 
 /// The order of the table.
@@ -193,6 +194,7 @@ impl State {
         Some(RowKey {
             process: row.process.key,
             device: row.charge.map(|charge| charge.device_index),
+            instance: row.charge.and_then(|charge| charge.instance),
         })
     }
 }

@@ -101,7 +101,11 @@ fn device(
     shown_for_ms: u64,
 ) -> Device {
     let get = |call| state.shown(call, now, shown_for_ms);
-    let answers = DeviceAnswers { get: &get, now };
+    let answers = DeviceAnswers {
+        get: &get,
+        now,
+        mig: state.in_mig_mode(),
+    };
     let percent = |call, position| answers.nth(call, position, 100, |n| Percent(n.into()));
     let clock = |call| answers.number(call, 0..=100_000, Megahertz);
     let watts = |call| answers.number(call, 0..=100_000_000, Watts::from_milliwatts);
@@ -160,6 +164,8 @@ fn device(
         pcie_generation: answers.number(DeviceCall::PcieLinkGeneration, 1..=20, |n| n),
         pcie_width: answers.number(DeviceCall::PcieLinkWidth, 1..=64, |n| n),
         performance_state: performance_state(&answers),
+        mig: super::mig::mode(&answers),
+        instances: state.instances(now, shown_for_ms),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: counter_status(state, now).into(),
@@ -187,7 +193,7 @@ fn performance_state(answers: &DeviceAnswers<'_>) -> Reading<Measured<u32>> {
     })
 }
 
-fn memory(answers: &DeviceAnswers<'_>) -> DeviceMemory {
+pub(super) fn memory(answers: &DeviceAnswers<'_>) -> DeviceMemory {
     let call = DeviceCall::MemoryInfo;
     let field = |position: fn(&MemoryFields) -> Option<usize>| {
         answers.read(call, |answer| match &answer.out {
@@ -262,12 +268,7 @@ fn counter_status(state: &DeviceState, now: Stamp) -> String {
     }
     match &state.handle {
         Some(Ok(handle)) if handle.value.rc == code::SUCCESS => {
-            let mig = matches!(
-                state.newest(DeviceCall::MigMode),
-                Ok(Stamped { value: CallAnswer { out: Output::Numbers(modes), .. }, .. })
-                    if modes.first() == Some(&1)
-            );
-            if mig {
+            if state.in_mig_mode() {
                 "ok; MIG mode, no load per process".to_owned()
             } else {
                 "ok".to_owned()

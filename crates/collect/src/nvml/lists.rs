@@ -1,6 +1,7 @@
 //! Process lists: merged by process, memory counted once.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use model::{
     Bytes, Charge, ChargedBytes, DriverLists, Engines, Gap, Measured, Missing, Percent,
@@ -26,8 +27,19 @@ pub(super) const LISTS: [DeviceCall; 3] = [
 struct Merged {
     lists: DriverLists,
     memory: Option<(Bytes, DeviceCall, Stamp)>,
-    instance: Option<(u32, u32)>,
     first: (DeviceCall, Stamp),
+}
+
+/// A process, and the instance it is on where somebody named one.
+type Place = (u32, Option<(u32, u32)>);
+
+/// A list that was read.
+pub(super) struct Listed<'a> {
+    pub(super) call: DeviceCall,
+    pub(super) at: Stamp,
+    pub(super) answer: &'a CallAnswer,
+    /// The instance whose list it is; nothing of a device's own.
+    pub(super) instance: Option<(u32, u32)>,
 }
 
 impl Nvml {
@@ -42,7 +54,7 @@ impl Nvml {
             let Some(index) = index_of.get(slot) else {
                 continue;
             };
-            for (pid, merged) in merge(state, now, self.shown_for_ms) {
+            for ((pid, instance), merged) in merge(state, now, self.shown_for_ms) {
                 let listed = ListedProcess {
                     pid,
                     at: merged.first.1,
@@ -52,7 +64,7 @@ impl Nvml {
                     lists: merged.lists,
                     memory: memory(&merged, now),
                     engines: engines(state, pid, now),
-                    instance: merged.instance,
+                    instance,
                 };
                 charges.push((listed, charge));
             }
@@ -88,6 +100,7 @@ impl Nvml {
                     .filter_map(|call| {
                         let gap = match state.shown(call, now, self.shown_for_ms) {
                             Ok(answer) if answer.value.rc == code::SUCCESS => return None,
+                            _ if state.mig.all_gave(call) => return None,
                             Ok(answer) => reason(answer.value.rc),
                             Err(gap) => gap,
                         };
@@ -105,42 +118,89 @@ impl Nvml {
     }
 }
 
-fn merge(state: &DeviceState, now: Stamp, shown_for_ms: u64) -> BTreeMap<u32, Merged> {
-    let mut processes: BTreeMap<u32, Merged> = BTreeMap::new();
-    for call in LISTS {
-        let Ok(Stamped { at, value }) = state.shown(call, now, shown_for_ms) else {
-            continue;
-        };
+fn merge(state: &DeviceState, now: Stamp, shown_for_ms: u64) -> BTreeMap<Place, Merged> {
+    let mut processes: BTreeMap<Place, Merged> = BTreeMap::new();
+    let own = LISTS.into_iter().filter_map(|call| {
+        let Stamped { at, value } = state.shown(call, now, shown_for_ms).ok()?;
+        Some(Listed {
+            call,
+            at,
+            answer: value,
+            instance: None,
+        })
+    });
+    for list in own.chain(state.mig.listed()) {
+        let Listed { call, at, .. } = list;
         let CallAnswer {
             rc: code::SUCCESS,
             out: Output::Processes(rows),
             ..
-        } = value
+        } = list.answer
         else {
             continue;
         };
         for ProcessRow { pid, mem, gi, ci } in rows.iter().copied().filter(|row| row.pid != 0) {
-            let merged = processes.entry(pid).or_insert(Merged {
+            let named = (gi != NO_INSTANCE && ci != NO_INSTANCE).then_some((gi, ci));
+            let place = (pid, named.or(list.instance));
+            let mut found = Merged {
                 lists: DriverLists::default(),
                 memory: None,
-                instance: None,
                 first: (call, at),
-            });
+            };
             match call {
-                DeviceCall::GraphicsProcesses => merged.lists.graphics = true,
-                DeviceCall::MpsProcesses => merged.lists.mps = true,
-                _ => merged.lists.compute = true,
+                DeviceCall::GraphicsProcesses => found.lists.graphics = true,
+                DeviceCall::MpsProcesses => found.lists.mps = true,
+                _ => found.lists.compute = true,
             }
-            let larger = merged.memory.is_none_or(|(known, ..)| Bytes(mem) > known);
-            if mem != MEMORY_NOT_AVAILABLE && larger {
-                merged.memory = Some((Bytes(mem), call, at));
+            if mem != MEMORY_NOT_AVAILABLE {
+                found.memory = Some((Bytes(mem), call, at));
             }
-            if gi != NO_INSTANCE && ci != NO_INSTANCE {
-                merged.instance = Some((gi, ci));
+            match processes.entry(place) {
+                Entry::Vacant(entry) => {
+                    entry.insert(found);
+                }
+                Entry::Occupied(entry) => entry.into_mut().join(&found),
             }
         }
     }
+    join_places(&mut processes);
     processes
+}
+
+impl Merged {
+    /// The same process in another list: its memory is the larger size, never the sum.
+    fn join(&mut self, other: &Self) {
+        self.lists.compute |= other.lists.compute;
+        self.lists.graphics |= other.lists.graphics;
+        self.lists.mps |= other.lists.mps;
+        let size = |merged: &Self| merged.memory.map(|(bytes, ..)| bytes);
+        if size(other) > size(self) {
+            self.memory = other.memory;
+        }
+    }
+}
+
+/// A row without an instance and rows of the same process with one are the same memory: the instances' rows stay.
+fn join_places(processes: &mut BTreeMap<Place, Merged>) {
+    let places: Vec<Place> = processes.keys().copied().collect();
+    // Nothing sorts before something, so the row without an instance stands first.
+    for same in places.chunk_by(|(a, _), (b, _)| a == b) {
+        let [without @ (_, None), with @ ..] = same else {
+            continue;
+        };
+        if with.is_empty() {
+            continue;
+        }
+        let Some(whole) = processes.remove(without) else {
+            continue;
+        };
+        // With several instances it is not known how the size of the whole is divided.
+        if let [only] = with
+            && let Some(row) = processes.get_mut(only)
+        {
+            row.join(&whole);
+        }
+    }
 }
 
 fn memory(merged: &Merged, now: Stamp) -> ProcessMemory {
@@ -178,12 +238,7 @@ fn engines(state: &DeviceState, pid: u32, now: Stamp) -> Engines {
         counter,
         at,
     };
-    let mig = matches!(
-        state.newest(DeviceCall::MigMode),
-        Ok(Stamped { value: CallAnswer { out: Output::Numbers(modes), .. }, .. })
-            if modes.first() == Some(&1)
-    );
-    let verdict = if mig {
+    let verdict = if state.in_mig_mode() {
         Verdict::Unknown(Gap::Mig, now)
     } else {
         state.samples.of(pid, now)

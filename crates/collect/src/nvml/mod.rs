@@ -5,6 +5,7 @@
 mod answers;
 mod devices;
 mod lists;
+pub(crate) mod mig;
 mod samples;
 mod state;
 mod status;

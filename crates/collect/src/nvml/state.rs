@@ -10,6 +10,7 @@ use raw::nvml::{
 use raw::{Answer, MachineFacts, Published, Stamped};
 
 use super::lists::LISTS;
+use super::mig::MigState;
 use super::samples::Samples;
 
 /// How long an answer of a device that stopped answering is shown, with its age. At long intervals
@@ -48,6 +49,7 @@ pub(super) struct DeviceState {
     pub(super) hangs: bool,
     calls: BTreeMap<DeviceCall, Answer<CallAnswer>>,
     pub(super) samples: Samples,
+    pub(super) mig: MigState,
 }
 
 /// A process as the driver's lists of one device name it.
@@ -154,7 +156,7 @@ impl Nvml {
                     && !device.hangs
                     && [DeviceCall::ComputeProcesses, DeviceCall::GraphicsProcesses]
                         .iter()
-                        .all(|call| is_success(&device.newest(*call)))
+                        .all(|call| is_success(&device.newest(*call)) || device.mig.all_gave(*call))
             })
     }
 
@@ -213,6 +215,7 @@ impl DeviceState {
                 self.calls.insert(*call, answer.clone());
             }
         }
+        self.hangs |= self.mig.take(sweep);
         if let Ok(handle) = &sweep.handle
             && handle.value.rc != code::SUCCESS
         {
@@ -241,6 +244,11 @@ impl DeviceState {
 
     /// The newest answer, whatever its age.
     pub(super) fn newest(&self, call: DeviceCall) -> Answer<&CallAnswer> {
+        if call == DeviceCall::MigMode
+            && let Some(mode) = self.mig.mode()
+        {
+            return mode;
+        }
         match self.calls.get(&call) {
             Some(Ok(answer)) => Ok(as_ref(answer)),
             Some(Err(gap)) => Err(*gap),
@@ -315,6 +323,7 @@ mod tests {
                 asked,
                 handle: raw::nvml::succeeded(at),
                 calls: calls.map(|call| (*call, last(*call))).collect(),
+                mig: None,
             }],
         };
         Published::New(Stamped {

@@ -20,6 +20,7 @@ mod canaries;
 mod generations;
 mod hostile_models;
 mod llama_server;
+mod mig;
 mod no_gpu;
 mod real_processes;
 mod record_replay;

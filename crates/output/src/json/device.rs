@@ -3,7 +3,7 @@
 use model::{Device, DeviceMemory, Gap, PowerState, Reading, Stamp};
 
 use super::provenance::{Traces, gone};
-use super::v1;
+use super::{mig, v1};
 
 pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
     let mut traces = Traces::new(now);
@@ -45,6 +45,7 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         performance_state: t.measured("performance_state", &device.performance_state, |state| {
             *state
         }),
+        mig: mig::mig(t, now, device),
         counter_status: device.counter_status.clone(),
         counter_adapter_matched: t.absent("counter_adapter_matched", Gap::NotApplicable),
         categories: categories(t, device),
@@ -65,6 +66,7 @@ pub(super) fn entry(now: Stamp, device: &Device) -> v1::GpuEntry {
         driver: t.measured("driver", &device.driver, Clone::clone),
         kind: device.kind.id(),
         vram_total_bytes: t.bytes("vram_total_bytes", &device.memory.total),
+        instances: mig::entries(now, device),
         provenance: traces.finish(),
     }
 }

@@ -39,6 +39,7 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, dev
     sensors(page, notes, device, &subject);
     pcie(page, notes, device, &subject);
     by_type(page, notes, snapshot, device, &subject);
+    super::mig::write(page, notes, device, &subject);
     if &*device.counter_status != "ok" {
         page.sentence("  status    ", &device.counter_status);
     }
@@ -270,6 +271,7 @@ pub(super) fn list(snapshot: &Snapshot) -> String {
         ];
         out.push_str(format::sanitize(&columns.join("  ")).trim_end());
         out.push('\n');
+        super::mig::list(&mut out, device, label + 2 + widest);
     }
     out
 }

@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::{Answer, Stamped};
 
+mod mig;
+
+pub use mig::{InstanceCall, InstanceSweep, MigSweep};
+
 bitflags! {
     /// Calls that are asked together.
     #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -303,6 +307,8 @@ pub struct DeviceSweep {
     pub handle: Answer<CallAnswer>,
     /// The calls, in order.
     pub calls: Vec<(DeviceCall, Answer<CallAnswer>)>,
+    /// Its MIG mode and instances; nothing of a device that knows no MIG.
+    pub mig: Option<MigSweep>,
 }
 
 fn find<C: Copy + Eq>(calls: &[(C, Answer<CallAnswer>)], wanted: C) -> Answer<&CallAnswer> {
@@ -318,6 +324,8 @@ fn find<C: Copy + Eq>(calls: &[(C, Answer<CallAnswer>)], wanted: C) -> Answer<&C
 pub(crate) struct SweepHeader {
     pub(crate) asked: Vec<(u32, u8)>,
     pub(crate) system: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) mig: Vec<mig::MigHeader>,
 }
 
 impl NvmlSweep {
@@ -329,6 +337,11 @@ impl NvmlSweep {
                 .map(|d| (d.slot, d.asked.bits()))
                 .collect(),
             system: !self.system.is_empty(),
+            mig: self
+                .devices
+                .iter()
+                .filter_map(|d| Some(d.mig.as_ref()?.header(d.slot)))
+                .collect(),
         }
     }
 
@@ -355,11 +368,13 @@ impl NvmlSweep {
                 .filter(|c| answered && asked.contains(c.group()))
                 .map(|c| (*c, call(&device_key(*slot, *c))))
                 .collect();
+            let mig = header.mig.iter().find(|it| it.slot == *slot);
             DeviceSweep {
                 slot: *slot,
                 asked,
                 handle,
                 calls,
+                mig: mig.map(|it| MigSweep::from_parts(it, &mut call)),
             }
         });
         Self {
@@ -376,12 +391,14 @@ impl NvmlSweep {
             .iter()
             .map(|(call, answer)| (system_key(*call), answer));
         let devices = self.devices.iter().flat_map(|device| {
-            std::iter::once((handle_key(device.slot), &device.handle)).chain(
-                device
-                    .calls
-                    .iter()
-                    .map(|(c, answer)| (device_key(device.slot, *c), answer)),
-            )
+            std::iter::once((handle_key(device.slot), &device.handle))
+                .chain(
+                    device
+                        .calls
+                        .iter()
+                        .map(|(c, answer)| (device_key(device.slot, *c), answer)),
+                )
+                .chain(device.mig.iter().flat_map(|mig| mig.parts(device.slot)))
         });
         system.chain(devices)
     }
@@ -431,6 +448,7 @@ mod tests {
         let header = SweepHeader {
             asked: vec![(3, Groups::FAST.bits())],
             system: true,
+            mig: Vec::new(),
         };
         let library = Ok(Stamped {
             at,

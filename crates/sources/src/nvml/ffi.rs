@@ -20,12 +20,12 @@ pub(super) use nvml_wrapper_sys::bindings::nvmlProcessUtilizationSample_t as Raw
 /// A loaded library. Never unloaded: a call that hangs may return into it at any later time, and driver libraries
 /// do not unload cleanly.
 pub(super) struct Api {
-    lib: NvmlLib,
+    pub(super) lib: NvmlLib,
 }
 
 /// A device handle of the library that gave it.
 #[derive(Clone, Copy)]
-pub(super) struct Device(nvmlDevice_t);
+pub(super) struct Device(pub(super) nvmlDevice_t);
 
 /// A process list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,7 +55,7 @@ const _: () = assert!(size_of::<RawSample>() == 32);
 const GPU_SENSOR: c_uint = 0;
 
 type Text = unsafe extern "C" fn(nvmlDevice_t, *mut c_char, c_uint) -> nvmlReturn_t;
-type Number = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint) -> nvmlReturn_t;
+pub(super) type Number = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint) -> nvmlReturn_t;
 type Chosen = unsafe extern "C" fn(nvmlDevice_t, c_uint, *mut c_uint) -> nvmlReturn_t;
 type Pair = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint, *mut c_uint) -> nvmlReturn_t;
 type ListOf<T> = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint, *mut T) -> nvmlReturn_t;
@@ -82,7 +82,7 @@ pub(super) fn absent() -> CallAnswer {
     }
 }
 
-fn answered(rc: nvmlReturn_t, sym: u8, out: impl FnOnce() -> Output) -> CallAnswer {
+pub(super) fn answered(rc: nvmlReturn_t, sym: u8, out: impl FnOnce() -> Output) -> CallAnswer {
     let rc = rc.cast_signed();
     let out = if rc == code::SUCCESS {
         out()
@@ -431,7 +431,7 @@ fn device_text(function: Option<Text>, device: Device) -> CallAnswer {
     answered(rc, 1, || text(&buffer))
 }
 
-fn number(function: Option<Number>, device: Device) -> CallAnswer {
+pub(super) fn number(function: Option<Number>, device: Device) -> CallAnswer {
     let Some(function) = function else {
         return absent();
     };

@@ -6,6 +6,7 @@ mod ffi;
 mod library;
 mod lists;
 mod loader;
+mod mig;
 mod stride;
 mod sweep;
 

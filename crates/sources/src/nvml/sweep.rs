@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use model::Gap;
 use raw::nvml::{
-    CallAnswer, DeviceCall, DeviceSweep, Groups, NvmlPlan, NvmlSweep, Output, SystemCall,
+    CallAnswer, DeviceCall, DeviceSweep, Groups, MigSweep, NvmlPlan, NvmlSweep, Output, SystemCall,
 };
 use raw::{Answer, Stamped};
 
@@ -14,6 +14,7 @@ use super::ffi::{Device, List};
 use super::library::{Library, stamped};
 use super::lists::{self, Buffers};
 use super::loader::Loader;
+use super::mig;
 use crate::bell::locked;
 use crate::clock;
 use crate::worker::{Driver, Patience, Place, Progress, Retired};
@@ -33,6 +34,8 @@ struct Shared {
     loader: Loader,
     /// Slots whose handle was asked for once; the first time may initialise the device and take seconds.
     met: Mutex<BTreeSet<u32>>,
+    /// Slots whose device may have MIG instances.
+    mig: Mutex<BTreeSet<u32>>,
     /// Devices being read, with what they have answered: it stays here when a call does not return.
     open: Mutex<BTreeMap<u32, DeviceSweep>>,
 }
@@ -43,6 +46,7 @@ impl Nvml {
         Self(Arc::new(Shared {
             loader: Loader::new(library),
             met: Mutex::default(),
+            mig: Mutex::default(),
             open: Mutex::default(),
         }))
     }
@@ -117,6 +121,7 @@ const fn unanswered(slot: u32, asked: Groups) -> DeviceSweep {
         asked,
         handle: Err(Gap::TimedOut),
         calls: Vec::new(),
+        mig: None,
     }
 }
 
@@ -165,9 +170,49 @@ impl NvmlDriver {
                 progress.check()?;
                 self.note(slot, |sweep| sweep.calls.push((call, answer)));
             }
+            self.instances(library, slot, device, progress)?;
         }
         let sweep = locked(&self.shared.open).remove(&slot);
         Ok(sweep.unwrap_or_else(|| unanswered(slot, asked)))
+    }
+
+    /// Asks about MIG, unless the device is known to know none.
+    fn instances(
+        &mut self,
+        library: &Library,
+        slot: u32,
+        device: Device,
+        progress: &Progress,
+    ) -> Result<(), Retired> {
+        let mode = locked(&self.shared.open).get(&slot).and_then(|sweep| {
+            let mut calls = sweep.calls.iter();
+            let (_, answer) = calls.find(|(call, _)| *call == DeviceCall::MigMode)?;
+            answer
+                .as_ref()
+                .ok()
+                .map(|mode| mig::is_unknown_to_device(&mode.value))
+        });
+        let mut capable = locked(&self.shared.mig);
+        match mode {
+            Some(true) => {
+                capable.remove(&slot);
+            }
+            Some(false) => {
+                capable.insert(slot);
+            }
+            None => {}
+        }
+        if !capable.contains(&slot) {
+            return Ok(());
+        }
+        drop(capable);
+        let asked = locked(&self.shared.open)
+            .get(&slot)
+            .map_or_else(Vec::new, |sweep| sweep.calls.clone());
+        self.note(slot, |sweep| sweep.mig = Some(MigSweep::unanswered()));
+        let found = mig::sweep(library, device, &asked, &mut self.buffers, progress)?;
+        self.note(slot, |sweep| sweep.mig = found);
+        Ok(())
     }
 
     fn note(&self, slot: u32, write: impl FnOnce(&mut DeviceSweep)) {

@@ -7,6 +7,7 @@
 )]
 
 mod ffi;
+mod mig;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

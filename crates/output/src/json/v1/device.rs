@@ -3,7 +3,7 @@
 use model::Text;
 use serde::Serialize;
 
-use super::ProvenanceMap;
+use super::{Mig, ProvenanceMap};
 
 /// One GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -62,6 +62,8 @@ pub struct Device {
     pub pcie_width: Option<u32>,
     /// 0 (fastest) to 15.
     pub performance_state: Option<u32>,
+    /// Multi-Instance GPU; null where the device knows none.
+    pub mig: Option<Mig>,
     /// `ok`, or what happened to this device's readings, in a sentence.
     pub counter_status: Text,
     /// Whether Windows counters were matched to this adapter; null where that has no meaning.
