@@ -418,6 +418,7 @@ fn sleeping(found: DisplayDevice, now: Stamp) -> Device {
         driver: asleep!(),
         cuda: asleep!(),
         kind: DeviceKind::Unknown,
+        virtualization: asleep!(),
         power_state: Reading::measured(PowerState::Suspended, asleep),
         memory: model::DeviceMemory {
             total: asleep!(),

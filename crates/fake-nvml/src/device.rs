@@ -77,6 +77,8 @@ pub struct Device {
     pub clocks_event_reasons: Value,
     pub compute_mode: Value,
     pub persistence_mode: Value,
+    /// 0 none, 1 passed through, 2 a guest's vGPU, 3 host of vGPUs, 4 host of vSGA.
+    pub virtualization: Value,
     /// Absent: the card knows no MIG (`NOT_SUPPORTED`).
     pub mig: Option<Mig>,
     pub processes: Vec<Process>,
@@ -140,6 +142,7 @@ impl Default for Device {
             clocks_event_reasons: n(1),
             compute_mode: n(0),
             persistence_mode: n(0),
+            virtualization: n(0),
             mig: None,
             processes: Vec::new(),
             samples: SampleRules::default(),

@@ -55,6 +55,54 @@ impl DeviceKind {
             Self::Unknown => "unknown",
         }
     }
+
+    /// For a person; nothing of a device with memory of its own.
+    pub const fn label(self) -> Option<&'static str> {
+        match self {
+            Self::Integrated => Some("integrated"),
+            Self::Unified => Some("unified memory"),
+            Self::Discrete | Self::Unknown => None,
+        }
+    }
+}
+
+/// How the device reaches this system (`nvmlDeviceGetVirtualizationMode`).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Virtualization {
+    /// Directly.
+    None,
+    /// Handed through to this virtual machine as a whole.
+    Passthrough,
+    /// A share of a device of the host, which keeps board figures to itself.
+    Vgpu,
+    /// This system hands out shares of it.
+    HostVgpu,
+    /// This system hands out shares of it for graphics (vSGA).
+    HostVsga,
+}
+
+impl Virtualization {
+    /// The stable name used in JSON.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Passthrough => "passthrough",
+            Self::Vgpu => "vgpu",
+            Self::HostVgpu => "host_vgpu",
+            Self::HostVsga => "host_vsga",
+        }
+    }
+
+    /// For a person; nothing of a device like any other.
+    pub const fn label(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Passthrough => Some("passed through to this VM"),
+            Self::Vgpu => Some("vGPU of a host"),
+            Self::HostVgpu => Some("host of vGPUs"),
+            Self::HostVsga => Some("host of vSGA"),
+        }
+    }
 }
 
 /// Runtime power management state.
@@ -87,6 +135,8 @@ pub struct Device {
     pub cuda: Reading<Measured<Text>>,
     /// Memory architecture.
     pub kind: DeviceKind,
+    /// How it reaches this system.
+    pub virtualization: Reading<Measured<Virtualization>>,
     /// Power state as the kernel tells it, without touching the device.
     pub power_state: Reading<Measured<PowerState>>,
     /// Memory figures.
@@ -137,6 +187,13 @@ pub struct Device {
 }
 
 impl Device {
+    /// What is particular about it, for a person: its memory, and how it reaches this system.
+    pub fn labels(&self) -> impl Iterator<Item = &'static str> {
+        let virtualization = self.virtualization.value().copied();
+        let virtualization = virtualization.and_then(Virtualization::label);
+        self.kind.label().into_iter().chain(virtualization)
+    }
+
     /// Whether it is split: the mode is on, or there are instances although the mode cannot be read.
     pub fn in_mig_mode(&self) -> bool {
         self.mig.value().is_some_and(|mode| mode.enabled) || !self.instances.is_empty()

@@ -27,7 +27,9 @@ pub mod snapshot;
 pub mod units;
 pub mod workload;
 
-pub use device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor};
+pub use device::{
+    CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor, Virtualization,
+};
 pub use gap::Gap;
 pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
 pub use mig::{MigAttributes, MigInstance, MigMemory, MigMode};

@@ -1,7 +1,7 @@
 //! One answer to one reading: return codes become reasons, sentinels become reasons.
 
 use model::{Gap, Measured, Missing, Provenance, Reading, Source, Stamp};
-use raw::nvml::{CallAnswer, DeviceCall, Output, code};
+use raw::nvml::{CallAnswer, DeviceCall, Groups, Output, code};
 use raw::{Answer, Stamped};
 
 /// The reason behind a return code that is not success.
@@ -22,6 +22,8 @@ pub(super) struct DeviceAnswers<'a> {
     pub(super) now: Stamp,
     /// The device is split: then it has no load as a whole.
     pub(super) mig: bool,
+    /// The device is a share of a host's.
+    pub(super) vgpu: bool,
 }
 
 /// The reading that `convert` makes of a successful answer to the call of this name.
@@ -80,6 +82,7 @@ impl DeviceAnswers<'_> {
     fn finer(&self, call: DeviceCall, gap: Gap) -> Gap {
         match gap {
             Gap::NotSupported if self.mig && call.name().contains("Utilization") => Gap::Mig,
+            Gap::NotSupported if self.vgpu && !Groups::STATIC.contains(call.group()) => Gap::Vgpu,
             other => other,
         }
     }

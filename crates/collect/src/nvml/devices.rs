@@ -3,7 +3,7 @@
 use model::{
     Bytes, BytesPerSecond, Celsius, Device, DeviceKey, DeviceKind, DeviceMemory, Gap, Measured,
     Megahertz, PciAddress, Percent, PowerState, Provenance, Reading, Source, Stamp, Text, Total,
-    Vendor, Watts,
+    Vendor, Virtualization, Watts,
 };
 use raw::Stamped;
 use raw::nvml::{CallAnswer, DeviceCall, Output, SystemCall, code};
@@ -105,6 +105,7 @@ fn device(
         get: &get,
         now,
         mig: state.in_mig_mode(),
+        vgpu: state.is_vgpu(),
     };
     let percent = |call, position| answers.nth(call, position, 100, |n| Percent(n.into()));
     let clock = |call| answers.number(call, 0..=100_000, Megahertz);
@@ -146,6 +147,15 @@ fn device(
         driver: driver.clone(),
         cuda: cuda.clone(),
         kind,
+        virtualization: answers.read(DeviceCall::VirtualizationMode, |answer| match answer.out {
+            Output::Number(0) => Ok(Virtualization::None),
+            Output::Number(1) => Ok(Virtualization::Passthrough),
+            Output::Number(2) => Ok(Virtualization::Vgpu),
+            Output::Number(3) => Ok(Virtualization::HostVgpu),
+            Output::Number(4) => Ok(Virtualization::HostVsga),
+            Output::Number(_) => Err(Gap::Implausible),
+            _ => Err(Gap::Malformed),
+        }),
         power_state: power_state(state, now),
         memory,
         gpu: percent(DeviceCall::UtilizationRates, 0),

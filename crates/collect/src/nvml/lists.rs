@@ -241,7 +241,12 @@ fn engines(state: &DeviceState, pid: u32, now: Stamp) -> Engines {
     let verdict = if state.in_mig_mode() {
         Verdict::Unknown(Gap::Mig, now)
     } else {
-        state.samples.of(pid, now)
+        match state.samples.of(pid, now) {
+            Verdict::Unknown(Gap::NotSupported, at) if state.is_vgpu() => {
+                Verdict::Unknown(Gap::Vgpu, at)
+            }
+            other => other,
+        }
     };
     let none = Reading::missing(Gap::NoCounter, nvml(now));
     let reading = |pick: fn(&super::samples::Load) -> u32| match verdict {

@@ -160,6 +160,7 @@ impl Instance {
             get: &get,
             now,
             mig: true,
+            vgpu: false,
         };
         let number = |call: InstanceCall| {
             read_as(call.name(), self.get(call), now, |answer| {

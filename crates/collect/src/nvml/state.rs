@@ -262,6 +262,12 @@ impl DeviceState {
         }
     }
 
+    /// Whether it is a share of a host's device.
+    pub(super) fn is_vgpu(&self) -> bool {
+        let mode = self.newest(DeviceCall::VirtualizationMode);
+        matches!(mode, Ok(answer) if answer.value.out == Output::Number(2))
+    }
+
     /// The newest answer, as long as it may be shown at `now`.
     pub(super) fn shown(&self, call: DeviceCall, now: Stamp, for_ms: u64) -> Answer<&CallAnswer> {
         let answer = self.newest(call)?;

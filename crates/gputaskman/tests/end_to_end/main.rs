@@ -19,6 +19,7 @@ mod answers_removed;
 mod canaries;
 mod generations;
 mod hostile_models;
+mod kinds;
 mod llama_server;
 mod mig;
 mod no_gpu;

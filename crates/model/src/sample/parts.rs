@@ -1,6 +1,8 @@
 //! The parts that samples are put together from.
 
-use crate::device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor};
+use crate::device::{
+    CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor, Virtualization,
+};
 use crate::gap::Gap;
 use crate::ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
 use crate::mig::{MigAttributes, MigInstance, MigMemory};
@@ -89,6 +91,7 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
         driver: nvml("580.82.09".into(), "nvmlSystemGetDriverVersion"),
         cuda: nvml("13.0".into(), "nvmlSystemGetCudaDriverVersion_v2"),
         kind: DeviceKind::Discrete,
+        virtualization: nvml(Virtualization::None, "nvmlDeviceGetVirtualizationMode"),
         power_state: Reading::measured(
             PowerState::Active,
             from(Source::Sysfs, "power/runtime_status"),

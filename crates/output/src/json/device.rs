@@ -18,6 +18,7 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         driver: t.measured("driver", &device.driver, Clone::clone),
         cuda: t.measured("cuda", &device.cuda, Clone::clone),
         kind: device.kind.id(),
+        virtualization: t.measured("virtualization", &device.virtualization, |it| it.id()),
         power_state: t.measured("power_state", &device.power_state, |state| match state {
             PowerState::Active => "active",
             PowerState::Suspended => "suspended",
@@ -65,6 +66,7 @@ pub(super) fn entry(now: Stamp, device: &Device) -> v1::GpuEntry {
         pci: t.measured("pci", &device.pci, ToString::to_string),
         driver: t.measured("driver", &device.driver, Clone::clone),
         kind: device.kind.id(),
+        virtualization: t.measured("virtualization", &device.virtualization, |it| it.id()),
         vram_total_bytes: t.bytes("vram_total_bytes", &device.memory.total),
         instances: mig::entries(now, device),
         provenance: traces.finish(),

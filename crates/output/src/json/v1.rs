@@ -106,6 +106,8 @@ pub struct GpuEntry {
     pub driver: Option<Text>,
     /// Memory architecture.
     pub kind: &'static str,
+    /// How it reaches this system.
+    pub virtualization: Option<&'static str>,
     /// All device memory, bytes.
     pub vram_total_bytes: Option<u64>,
     /// Its MIG instances; none of a device that is not split.

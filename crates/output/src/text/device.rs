@@ -1,8 +1,7 @@
 //! The block of one GPU, and the list of GPUs.
 
 use model::{
-    ChargedBytes, Device, DeviceKind, Gap, Measured, Percent, PowerState, Reading, Snapshot, Text,
-    Total,
+    ChargedBytes, Device, Gap, Measured, Percent, PowerState, Reading, Snapshot, Text, Total,
 };
 
 use super::notes::{Cell, Notes, with_ages};
@@ -58,11 +57,7 @@ fn identity(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) 
     ];
     let pci = notes.measured("PCI address", subject, &device.pci, ToString::to_string);
     items.push(format!("pci {}", pci.text));
-    match device.kind {
-        DeviceKind::Integrated => items.push("integrated".into()),
-        DeviceKind::Unified => items.push("unified memory".into()),
-        DeviceKind::Discrete | DeviceKind::Unknown => {}
-    }
+    items.extend(device.labels().map(str::to_owned));
     match &device.power_state {
         Reading::Known(state) if state.value == PowerState::Suspended => {
             items.push("suspended".into());
@@ -269,6 +264,8 @@ pub(super) fn list(snapshot: &Snapshot) -> String {
                 device.uuid.gap(),
             ),
         ];
+        let labels = device.labels().map(str::to_owned);
+        let columns: Vec<String> = columns.into_iter().chain(labels).collect();
         out.push_str(format::sanitize(&columns.join("  ")).trim_end());
         out.push('\n');
         super::mig::list(&mut out, device, label + 2 + widest);

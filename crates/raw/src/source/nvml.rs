@@ -68,6 +68,8 @@ device_calls! {
     CudaComputeCapability = "GetCudaComputeCapability" in STATIC;
     /// Numbers: current, pending. `NOT_SUPPORTED` on cards without MIG.
     MigMode = "GetMigMode" in STATIC;
+    /// Number: 0 none, 1 passed through, 2 vGPU of a guest, 3 host of vGPUs, 4 host of vSGA.
+    VirtualizationMode = "GetVirtualizationMode" in STATIC;
     /// Numbers, v2: total, reserved, free, used; v1: total, free, used (which includes reserved).
     MemoryInfo = "GetMemoryInfo" in FAST;
     /// Numbers: gpu, memory.

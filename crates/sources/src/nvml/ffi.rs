@@ -226,6 +226,10 @@ impl Api {
         pair(symbol!(self.nvmlDeviceGetMigMode), device)
     }
 
+    pub(super) fn virtualization_mode(&self, device: Device) -> CallAnswer {
+        number(symbol!(self.nvmlDeviceGetVirtualizationMode), device)
+    }
+
     /// Memory, version 2: total, reserved, free, used.
     pub(super) fn memory_v2(&self, device: Device) -> CallAnswer {
         let Some(function) = symbol!(self.nvmlDeviceGetMemoryInfo_v2) else {

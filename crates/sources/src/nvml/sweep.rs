@@ -256,6 +256,7 @@ impl NvmlDriver {
             DeviceCall::PciInfo => api.pci_info(device),
             DeviceCall::CudaComputeCapability => api.compute_capability(device),
             DeviceCall::MigMode => api.mig_mode(device),
+            DeviceCall::VirtualizationMode => api.virtualization_mode(device),
             DeviceCall::MemoryInfo => library.memory(device),
             DeviceCall::UtilizationRates => api.utilization(device),
             DeviceCall::EncoderUtilization => api.encoder(device),

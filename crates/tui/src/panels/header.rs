@@ -164,6 +164,10 @@ fn facts(snapshot: &Snapshot, view: View<'_>) -> Vec<(String, Style)> {
     if snapshot.origin.kind != OriginKind::Live && view.state.session == Session::Live {
         facts.push((snapshot.origin.kind.id().to_owned(), look.warning()));
     }
+    if let Some(device) = view.device() {
+        let labels = device.labels();
+        facts.extend(labels.map(|label| (label.to_owned(), look.plain())));
+    }
     let status = snapshot.process_status;
     if status.scan == ScanState::Partial {
         facts.push(("! process list is partial".to_owned(), look.warning()));

@@ -26,6 +26,8 @@ pub struct Device {
     pub cuda: Option<Text>,
     /// `discrete`, `integrated`, `unified`, `unknown`.
     pub kind: &'static str,
+    /// `none`, `passthrough`, `vgpu` (a share of a host's device), `host_vgpu`, `host_vsga`.
+    pub virtualization: Option<&'static str>,
     /// `active` or `suspended`.
     pub power_state: Option<&'static str>,
     /// Memory.
