@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crossterm::event::{Event, MouseButton, MouseEvent, MouseEventKind};
-use model::Snapshot;
+use model::{PowerState, Snapshot};
 use ratatui::layout::Size;
 
 use crate::columns::Column;
@@ -108,6 +108,7 @@ impl App {
             Action::NextDevice => return self.turn_device(true),
             Action::PreviousDevice => return self.turn_device(false),
             Action::Device(index) => return self.show_device(index),
+            Action::Wake => return self.wake(),
             Action::AllDevices => {
                 self.state.all_devices = !self.state.all_devices;
                 self.list();
@@ -120,6 +121,18 @@ impl App {
             | Action::Last => self.walk(action),
         }
         Flow::Draw
+    }
+
+    /// Asks for the device that is shown, where it sleeps.
+    fn wake(&self) -> Flow {
+        let asleep = self
+            .view()
+            .device()
+            .filter(|device| device.power_state.value() == Some(&PowerState::Suspended));
+        if let (Some(device), Some(wake)) = (asleep, &self.state.wake) {
+            wake.ask(&device.key);
+        }
+        Flow::Idle
     }
 
     fn walk(&mut self, action: Action) {

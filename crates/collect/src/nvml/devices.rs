@@ -9,7 +9,7 @@ use raw::Stamped;
 use raw::nvml::{CallAnswer, DeviceCall, Output, SystemCall, code};
 
 use super::answers::{DeviceAnswers, reason};
-use super::state::{DeviceState, Nvml};
+use super::state::{DeviceState, Nvml, Resting};
 
 /// More than any link carries: PCIe 7.0 with 16 lanes has 242 GB/s.
 const MAX_LINK_KBPS: i64 = 1_000_000_000;
@@ -247,13 +247,25 @@ pub(super) fn memory(answers: &DeviceAnswers<'_>) -> DeviceMemory {
     }
 }
 
-/// NVML answers for a device only while it is powered, so an answer is the measurement.
+/// While it rests, what the kernel says. NVML answers for a device only while it is powered, so an answer is the measurement.
 fn power_state(state: &DeviceState, now: Stamp) -> Reading<Measured<PowerState>> {
     let from = |at| Provenance {
         source: Source::Nvml,
         counter: "DeviceGetHandleByIndex",
         at,
     };
+    let kernel = Provenance {
+        source: Source::Sysfs,
+        counter: "power/runtime_status",
+        at: now,
+    };
+    match state.rest {
+        Some(Resting::Asleep) => return Reading::measured(PowerState::Suspended, kernel),
+        Some(Resting::Idle | Resting::Waking) => {
+            return Reading::measured(PowerState::Active, kernel);
+        }
+        None => {}
+    }
     match &state.handle {
         Some(Ok(handle)) if handle.value.rc == code::SUCCESS => {
             Reading::measured(PowerState::Active, from(handle.at))
@@ -265,6 +277,17 @@ fn power_state(state: &DeviceState, now: Stamp) -> Reading<Measured<PowerState>>
 }
 
 fn counter_status(state: &DeviceState, now: Stamp) -> String {
+    match state.rest {
+        Some(Resting::Asleep) => return "asleep".to_owned(),
+        Some(Resting::Waking) => return "awake, not read yet".to_owned(),
+        Some(Resting::Idle) => {
+            return format!(
+                "idle, may sleep: read every {} s, so that reading does not keep it awake",
+                crate::rest::IDLE_NS / 1_000_000_000
+            );
+        }
+        None => {}
+    }
     if state.hangs {
         let since = [DeviceCall::MemoryInfo, DeviceCall::UtilizationRates]
             .iter()

@@ -51,7 +51,7 @@ impl Nvml {
     ) -> Vec<(ListedProcess, Charge)> {
         let mut charges = Vec::new();
         for (slot, state) in &self.devices {
-            let Some(index) = index_of.get(slot) else {
+            let Some(index) = index_of.get(slot).filter(|_| state.is_told()) else {
                 continue;
             };
             for ((pid, instance), merged) in merge(state, now, self.shown_for_ms) {
@@ -91,7 +91,7 @@ impl Nvml {
     ) -> BTreeMap<u32, Vec<ListGap>> {
         let mut gaps = BTreeMap::new();
         for (slot, state) in &self.devices {
-            let Some(index) = index_of.get(slot) else {
+            let Some(index) = index_of.get(slot).filter(|_| state.is_told()) else {
                 continue;
             };
             let missing: Vec<ListGap> =

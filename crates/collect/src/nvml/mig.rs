@@ -232,7 +232,7 @@ impl DeviceState {
     }
 
     pub(super) fn instances(&self, now: Stamp, shown_for_ms: u64) -> Vec<MigInstance> {
-        let all = self.mig.instances.iter();
+        let all = self.mig.instances.iter().filter(|_| self.is_told());
         all.map(|(slot, it)| it.reading(*slot, now, shown_for_ms))
             .collect()
     }

@@ -11,4 +11,4 @@ mod state;
 mod status;
 
 pub(crate) use lists::ListGap;
-pub(crate) use state::{ListedProcess, Nvml};
+pub(crate) use state::{ListedProcess, Nvml, Resting};

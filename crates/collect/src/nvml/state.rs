@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Gap, Stamp, Text};
+use model::{Gap, PciAddress, Stamp, Text};
 use raw::nvml::{
     CallAnswer, DeviceCall, DeviceSweep, Groups, Library, NvmlPlan, NvmlSweep, Output, SystemCall,
     code,
@@ -41,9 +41,21 @@ pub(crate) struct Nvml {
     pub(super) shown_for_ms: u64,
 }
 
+/// Why a device is not asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Resting {
+    /// The kernel has suspended it.
+    Asleep,
+    /// Nobody uses it and the kernel may suspend it: it is asked from time to time.
+    Idle,
+    /// It is awake again and is about to be asked.
+    Waking,
+}
+
 /// One device over time.
 #[derive(Default)]
 pub(super) struct DeviceState {
+    pub(super) rest: Option<Resting>,
     pub(super) handle: Option<Answer<CallAnswer>>,
     /// Whether a call to it has not returned.
     pub(super) hangs: bool,
@@ -69,11 +81,12 @@ impl Nvml {
         }
     }
 
-    /// What a sweep at this wall clock asks; `None` while all devices sleep.
-    pub(crate) fn plan(&self, wall_us: i64) -> Option<NvmlPlan> {
+    /// What a sweep at this wall clock asks, apart from the slots left alone; `None` while that is all of them.
+    pub(crate) fn plan(&self, wall_us: i64, untouched: Option<Vec<u32>>) -> Option<NvmlPlan> {
         if self.asleep.is_some() {
             return None;
         }
+        let untouched = untouched?;
         let mut groups = Groups::FAST | Groups::PROCESSES | Groups::SAMPLES;
         if self.sweeps.is_multiple_of(PCIE_EVERY) {
             groups |= Groups::PCIE;
@@ -90,12 +103,47 @@ impl Nvml {
         Some(NvmlPlan {
             groups,
             samples_after,
+            untouched,
         })
     }
 
     /// Leaves the driver alone for this reason, or stops doing so.
-    pub(crate) fn sleep(&mut self, asleep: Option<Text>) {
-        self.asleep = asleep;
+    pub(crate) fn leave_alone(&mut self, why: Option<Text>) {
+        self.asleep = why;
+    }
+
+    /// How the device in this slot rests.
+    pub(crate) fn rest(&mut self, slot: u32, resting: Option<Resting>) {
+        if let Some(device) = self.devices.get_mut(&slot) {
+            device.rest = resting;
+        }
+    }
+
+    /// When the device in this slot was last asked.
+    pub(crate) fn read_at(&self, slot: u32) -> Option<Stamp> {
+        let handle = self.devices.get(&slot)?.handle.as_ref()?;
+        handle.as_ref().ok().map(|answer| answer.at)
+    }
+
+    /// Whether the last answers of the device in this slot show nobody who uses it.
+    pub(crate) fn is_unused(&self, slot: u32) -> bool {
+        self.devices.get(&slot).is_some_and(DeviceState::is_unused)
+    }
+
+    /// Where the devices stand that were asked.
+    pub(crate) fn places(&self) -> BTreeMap<u32, PciAddress> {
+        let devices = self.devices.iter();
+        devices
+            .filter_map(|(slot, device)| Some((*slot, device.place()?)))
+            .collect()
+    }
+
+    /// How many devices the driver says there are.
+    pub(crate) fn count(&self) -> Option<usize> {
+        match self.system(SystemCall::DeviceCount).ok()?.value.out {
+            Output::Number(count) => usize::try_from(count).ok(),
+            _ => None,
+        }
     }
 
     /// Takes in what the driver's thread has published.
@@ -127,6 +175,9 @@ impl Nvml {
                     self.devices.retain(|slot, _| slots.contains(slot));
                 }
                 for device in &sweep.devices {
+                    if device.asked.is_empty() {
+                        continue;
+                    }
                     self.devices
                         .entry(device.slot)
                         .or_default()
@@ -262,6 +313,36 @@ impl DeviceState {
         }
     }
 
+    /// Whether the lists are read and empty, and nothing is computed. A device that is split is never idle.
+    fn is_unused(&self) -> bool {
+        let opened = matches!(&self.handle, Some(Ok(h)) if h.value.rc == code::SUCCESS);
+        let is_empty = |call| match self.newest(call) {
+            Ok(answer) => match (&answer.value.out, answer.value.rc) {
+                (Output::Processes(rows), code::SUCCESS) => rows.is_empty(),
+                (_, rc) => rc == code::FUNCTION_NOT_FOUND && call == DeviceCall::MpsProcesses,
+            },
+            Err(_) => false,
+        };
+        let computes = matches!(
+            self.newest(DeviceCall::UtilizationRates),
+            Ok(Stamped { value: CallAnswer { out: Output::Numbers(rates), .. }, .. })
+                if rates.first().is_some_and(|rate| *rate > 0)
+        );
+        opened && !computes && !self.in_mig_mode() && LISTS.into_iter().all(is_empty)
+    }
+
+    fn place(&self) -> Option<PciAddress> {
+        match &self.newest(DeviceCall::PciInfo).ok()?.value.out {
+            Output::Text(text) => PciAddress::parse(text),
+            _ => None,
+        }
+    }
+
+    /// Whether its readings are told: not while it sleeps, nor when it has just woken.
+    pub(super) fn is_told(&self) -> bool {
+        !matches!(self.rest, Some(Resting::Asleep | Resting::Waking))
+    }
+
     /// Whether it is a share of a host's device.
     pub(super) fn is_vgpu(&self) -> bool {
         let mode = self.newest(DeviceCall::VirtualizationMode);
@@ -270,8 +351,24 @@ impl DeviceState {
 
     /// The newest answer, as long as it may be shown at `now`.
     pub(super) fn shown(&self, call: DeviceCall, now: Stamp, for_ms: u64) -> Answer<&CallAnswer> {
-        let answer = self.newest(call)?;
         let lasting = Groups::STATIC.contains(call.group());
+        let silent = match self.rest {
+            Some(Resting::Asleep) => Some(Gap::Asleep),
+            Some(Resting::Waking) => Some(Gap::Pending),
+            Some(Resting::Idle) | None => None,
+        };
+        // Who it is stays known.
+        let answer = match (self.newest(call), silent) {
+            (Ok(answer), Some(_)) if lasting => answer,
+            (_, Some(gap)) => return Err(gap),
+            (answer, None) => answer?,
+        };
+        // A device that is left alone on purpose keeps its readings, with their age, until it is asked again.
+        let for_ms = if self.rest == Some(Resting::Idle) {
+            for_ms.saturating_add(crate::rest::IDLE_NS / 1_000_000)
+        } else {
+            for_ms
+        };
         if !lasting && now.ms_since(answer.at) > for_ms {
             return Err(match &self.handle {
                 Some(Err(gap)) => *gap,

@@ -12,7 +12,11 @@ impl Nvml {
     /// The state of the source, for people and for JSON.
     pub(crate) fn status(&self, facts: &MachineFacts) -> SourceStatus {
         let (state, detail, hint): (_, String, Option<&str>) = if let Some(reason) = &self.asleep {
-            (SourceState::Skipped, reason.to_string(), None)
+            (
+                SourceState::Skipped,
+                reason.to_string(),
+                Some("W on the screen wakes the GPU that is shown, --wake all of them"),
+            )
         } else if facts.nvml_names.is_empty() {
             let detail = format!("not read on {} yet", facts.os);
             (SourceState::NotApplicable, detail, None)

@@ -27,6 +27,7 @@ mod real_processes;
 mod record_replay;
 mod refused_captures;
 mod scenarios;
+mod sleeping;
 mod synthetic_machine;
 mod terminal;
 mod usage;

@@ -258,6 +258,9 @@ pub struct NvmlPlan {
     /// Per slot: ask samples newer than this (microseconds of the wall clock). Slots not named here
     /// are new: they are asked everything, with samples of the last second.
     pub samples_after: Vec<(u32, u64)>,
+    /// Slots whose device is left alone: not even its handle is asked for, since that would wake it or keep it awake.
+    /// In the sweep they have no groups, and `Asleep` in place of a handle.
+    pub untouched: Vec<u32>,
 }
 
 /// How loading the library went.

@@ -142,6 +142,12 @@ impl NvmlDriver {
                 (Groups::all(), u64::try_from(window).unwrap_or(0))
             }
         };
+        if plan.untouched.contains(&slot) {
+            return Ok(DeviceSweep {
+                handle: Err(Gap::Asleep),
+                ..unanswered(slot, Groups::empty())
+            });
+        }
         if skipped.contains(&slot) {
             return Ok(self.interrupted(slot, asked));
         }

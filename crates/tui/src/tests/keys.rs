@@ -220,3 +220,29 @@ fn an_overlay_does_not_scroll_beyond_its_end() {
     assert_eq!(app.state.overlay_line, last - 1);
     assert!(text(&draw(&app)).contains("not itemised") || last > 1);
 }
+
+#[test]
+fn only_a_device_that_sleeps_is_asked_for() {
+    let (sender, asked) = std::sync::mpsc::channel();
+    let wake = crate::session::Wake::new(move |device| sender.send(device.clone()).unwrap());
+    let options = crate::session::Options {
+        wake: Some(wake),
+        ..super::options(crate::theme::Theme::Auto, false)
+    };
+    let mut app = super::empty(&options, (140, 45));
+    let mut snapshot = model::sample::servers();
+    let asleep = snapshot.devices[1].key.clone();
+    snapshot.devices[1].power_state = snapshot.devices[1]
+        .power_state
+        .map(|_| model::PowerState::Suspended);
+    app.update(crate::session::Message::Snapshot(std::sync::Arc::new(
+        snapshot,
+    )));
+    press(&mut app, "W");
+    assert!(asked.try_recv().is_err());
+    press(&mut app, "1");
+    let shown = super::text(&super::draw(&app));
+    assert!(shown.contains("suspended, W wakes it"), "{shown}");
+    press(&mut app, "W");
+    assert_eq!(asked.try_recv(), Ok(asleep));
+}
