@@ -19,8 +19,9 @@ use crate::processes::{Facts, Processes, reference};
 use crate::rest::Rest;
 use crate::stage::guarded;
 
-/// While there is no device, drivers are tried again after this time.
-const RETRY_NS: u64 = 10_000_000_000;
+/// While there is no device, drivers are tried again after this time: half a second more than the reader's own distance
+/// between two attempts, or every other one would come a moment too early.
+const RETRY_NS: u64 = 10_500_000_000;
 
 /// Most refreshes between two regular ones that only take answers of posted questions.
 const MAX_CATCH_UPS: u32 = 64;

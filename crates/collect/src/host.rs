@@ -48,7 +48,10 @@ impl Host {
         }
         if now.mono_ns >= self.bus_due_ns {
             self.bus_due_ns = now.mono_ns.saturating_add(BUS_EVERY_NS);
-            let known = self.bus.take().and_then(Result::ok).unwrap_or_default();
+            let known = match self.bus.take() {
+                Some(Ok(known)) => known,
+                Some(Err(_)) | None => Vec::new(),
+            };
             self.bus = Some(self.display_devices(machine, &known));
             self.drm_cards = Some(drm_cards(machine));
         } else if let Some(Ok(devices)) = &mut self.bus {

@@ -215,9 +215,8 @@ impl Rest {
             self.devices.get(address).is_some_and(|device| {
                 match (device.resting, device.wake) {
                     (_, Some(Wake::Asked(_))) => false,
-                    (Some(Resting::Asleep), _) => true,
-                    // It was read on purpose and sleeps, or sleeps again.
-                    (None, Some(Wake::Read(_))) => true,
+                    // The second was read on purpose and sleeps again; its figures are shown for a while.
+                    (Some(Resting::Asleep), _) | (None, Some(Wake::Read(_))) => true,
                     (Some(Resting::Idle), _) => device
                         .read_at
                         .is_some_and(|read| due_ns < read.mono_ns.saturating_add(IDLE_NS)),

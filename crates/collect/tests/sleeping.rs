@@ -115,6 +115,10 @@ impl Bench {
         }
     }
 
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "an answer is what the machine hands out"
+    )]
     fn answered<T>(&self, value: T) -> Answer<T> {
         Ok(Stamped {
             at: self.now(),

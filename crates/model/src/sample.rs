@@ -10,6 +10,7 @@
 //! | [`hostile`] | names with control characters, direction overrides, wide and very long text |
 //! | [`stale`] | a device that last answered 7 s ago, with pending and missing readings |
 
+mod instances;
 mod parts;
 
 use crate::device::Device;
@@ -198,8 +199,8 @@ pub fn servers() -> Snapshot {
             );
             // Slot 1 is a hole.
             device.instances = vec![
-                parts::instance(0, 2, "3g.40gb", 3, [40_448, 21_000], 25),
-                parts::instance(2, 9, "1g.10gb", 1, [9_984, 16], 0),
+                instances::instance(0, 2, "3g.40gb", 3, [40_448, 21_000], 25),
+                instances::instance(2, 9, "1g.10gb", 1, [9_984, 16], 0),
             ];
         }
     }

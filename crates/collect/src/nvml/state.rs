@@ -36,6 +36,8 @@ pub(crate) struct Nvml {
     pub(super) overdue: Option<Stamp>,
     pub(super) silent_for_ms: u64,
     pub(super) missing: Option<Gap>,
+    /// Whether the library was ready before.
+    pub(super) was_ready: bool,
     sweeps: u64,
     pub(super) asleep: Option<Text>,
     pub(super) shown_for_ms: u64,
@@ -164,6 +166,8 @@ impl Nvml {
                 self.missing = None;
                 self.sweeps += 1;
                 self.library = Some(sweep.library.clone());
+                self.was_ready |=
+                    matches!(&sweep.library, Ok(l) if matches!(l.value, Library::Ready { .. }));
                 for (call, answer) in &sweep.system {
                     self.system.insert(*call, answer.clone());
                 }
@@ -250,9 +254,10 @@ fn is_success(answer: &Answer<&CallAnswer>) -> bool {
 }
 
 impl DeviceState {
-    /// Whether it has answered, so that it need not be asked everything again.
+    /// Whether it has answered, so that it need not be asked everything again. One that was lost may come back as another.
     fn is_known(&self) -> bool {
-        !self.calls.is_empty()
+        let opened = matches!(&self.handle, Some(Ok(h)) if h.value.rc == code::SUCCESS);
+        (opened || self.hangs) && !self.calls.is_empty()
     }
 
     fn take(&mut self, sweep: &DeviceSweep, at: Stamp, now: Stamp) {
@@ -329,6 +334,14 @@ impl DeviceState {
                 if rates.first().is_some_and(|rate| *rate > 0)
         );
         opened && !computes && !self.in_mig_mode() && LISTS.into_iter().all(is_empty)
+    }
+
+    /// Whether the driver says that it has lost it: by its handle, or by what it answers although it has one.
+    pub(super) fn is_lost(&self) -> bool {
+        let lost = |answer: &Answer<&CallAnswer>| matches!(answer, Ok(answer) if answer.value.rc == code::GPU_IS_LOST);
+        let handle = self.handle.as_ref();
+        let handle = handle.map(|it| it.as_ref().map(as_ref).map_err(|gap| *gap));
+        handle.is_some_and(|it| lost(&it)) || lost(&self.newest(DeviceCall::UtilizationRates))
     }
 
     fn place(&self) -> Option<PciAddress> {

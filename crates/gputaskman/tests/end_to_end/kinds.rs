@@ -97,7 +97,7 @@ fn the_systems_memory_is_no_memory_of_the_gpu() {
     let kib = 131_938_816_u64;
     machine.folder().write(
         "proc/meminfo",
-        &format!(
+        format!(
             "MemTotal: {kib} kB\nMemFree: {} kB\nMemAvailable: {} kB\n",
             kib / 2,
             kib / 4

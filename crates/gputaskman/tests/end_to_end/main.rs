@@ -17,6 +17,7 @@ mod support;
 
 mod answers_removed;
 mod canaries;
+mod changes;
 mod generations;
 mod hostile_models;
 mod kinds;

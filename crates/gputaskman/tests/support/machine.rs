@@ -49,7 +49,7 @@ impl Machine {
             ("power/control", control),
         ] {
             let path = format!("sys/bus/pci/devices/{address}/{file}");
-            self.0.write(&path, &format!("{text}\n"));
+            self.0.write(&path, format!("{text}\n"));
         }
     }
 

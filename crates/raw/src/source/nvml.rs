@@ -153,6 +153,8 @@ impl SystemCall {
 pub mod code {
     /// Done.
     pub const SUCCESS: i32 = 0;
+    /// There is no session, or the driver has ended it: its kernel module was reloaded.
+    pub const UNINITIALIZED: i32 = 1;
     /// Wrong argument; also a handle that has become invalid.
     pub const INVALID_ARGUMENT: i32 = 2;
     /// The device does not have it.

@@ -83,7 +83,12 @@ impl Driver for NvmlDriver {
             Patience::First
         };
         progress.enter(Place::Whole, patience)?;
-        let (library, ready) = loader.ready();
+        let was_ready = loader.is_ready();
+        let (library, ready) = loader.ready(!skipped.is_empty());
+        if !was_ready {
+            // Another session initialises its devices anew.
+            locked(&self.shared.met).clear();
+        }
         let Some(ready) = ready else {
             return Ok(NvmlSweep {
                 library,
@@ -160,10 +165,14 @@ impl NvmlDriver {
         progress.enter(Place::Device(slot), patience)?;
         let (handle, device) = library.api.device(slot);
         progress.enter(Place::Device(slot), Patience::Usual)?;
-        self.note(slot, |sweep| sweep.handle = Ok(stamped(handle)));
-        if patience == Patience::First {
+        self.shared.loader.note(handle.rc);
+        if device.is_none() {
+            // When it comes back it is initialised anew.
+            locked(&self.shared.met).remove(&slot);
+        } else if patience == Patience::First {
             locked(&self.shared.met).insert(slot);
         }
+        self.note(slot, |sweep| sweep.handle = Ok(stamped(handle)));
         if let Some(device) = device {
             let calls = DeviceCall::ALL.iter().copied();
             let calls = calls.filter(|call| asked.contains(call.group()));
