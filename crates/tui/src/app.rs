@@ -52,6 +52,7 @@ impl App {
         match message {
             Message::Snapshot(snapshot) => {
                 self.state.remember(&snapshot);
+                self.follow_device(&snapshot);
                 self.snapshot = Some(snapshot);
                 self.list();
                 Flow::Draw
@@ -73,6 +74,19 @@ impl App {
             }
             Message::Input(Event::Mouse(event)) => self.point(event),
             Message::Input(Event::FocusGained | Event::FocusLost | Event::Paste(_)) => Flow::Idle,
+        }
+    }
+
+    /// The chosen device stays chosen where it gets another number, as one does that wakes: its memory counts then.
+    fn follow_device(&mut self, next: &Snapshot) {
+        let Some(index) = self.state.device else {
+            return;
+        };
+        let mut before = self.snapshot.iter().flat_map(|snapshot| &snapshot.devices);
+        let chosen = before.find(|device| device.index == index);
+        let found = chosen.and_then(|chosen| next.devices.iter().find(|it| it.key == chosen.key));
+        if let Some(device) = found {
+            self.state.device = Some(device.index);
         }
     }
 

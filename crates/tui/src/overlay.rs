@@ -271,6 +271,7 @@ fn help(look: Look) -> Vec<Paragraph> {
         "unattributed: used, but no process accounts for it",
     ));
     out.push(entry("R", "reserved by the driver and the firmware"));
+    out.push(entry("P", "in the bar of a MIG instance: its processes"));
     out.push(entry(".", "free"));
     out.push(blank());
     out.push(head("Letters inside a process"));

@@ -4,6 +4,7 @@ use fake_nvml::{Device, Fault, Generation, Kind, Process, Scenario};
 use serde_json::Value;
 
 use crate::support::json::{list, with};
+use crate::support::terminal::Start;
 use crate::support::{Machine, Program, driver, json};
 
 const FIRST: &str = "0000:01:00.0";
@@ -116,4 +117,23 @@ fn an_idle_card_keeps_its_figures_while_it_is_left_alone() {
     };
     assert!(age(idle) >= 1000, "{}", age(idle));
     assert!(age(with(&last["devices"], "pci", FIRST)) < 1000);
+}
+
+#[test]
+fn a_key_on_the_screen_wakes_the_card_that_is_shown() {
+    let machine = machine("suspended");
+    let driver = driver(Generation::R580, &two_cards());
+    // A refresh an hour: the key does not wait for it.
+    let mut terminal = Start::line("-i 3600")
+        .driver(&driver)
+        .root(machine.path())
+        .start();
+    terminal.shows("RTX A2000");
+    terminal.types("1");
+    terminal.shows("suspended, W wakes it");
+    terminal.shows(&format!("GPU at {SECOND}"));
+    terminal.types("W");
+    terminal.shows("RTX A6000");
+    terminal.types("q");
+    assert_eq!(terminal.ends_and_gives_the_terminal_back().0, 0);
 }

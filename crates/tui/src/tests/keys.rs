@@ -246,3 +246,19 @@ fn only_a_device_that_sleeps_is_asked_for() {
     press(&mut app, "W");
     assert_eq!(asked.try_recv(), Ok(asleep));
 }
+
+#[test]
+fn the_chosen_device_stays_chosen_under_another_number() {
+    let snapshot = model::sample::servers();
+    let mut app = app(snapshot.clone(), (140, 45));
+    press(&mut app, "2");
+    let chosen = snapshot.devices[2].key.clone();
+    let mut next = snapshot;
+    next.devices.swap(0, 2);
+    for (index, device) in (0..).zip(&mut next.devices) {
+        device.index = index;
+    }
+    app.update(crate::session::Message::Snapshot(std::sync::Arc::new(next)));
+    assert_eq!(app.view().device().map(|device| &device.key), Some(&chosen));
+    assert_eq!(app.state.device, Some(0));
+}
