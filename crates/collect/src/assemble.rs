@@ -130,6 +130,7 @@ pub(crate) fn account(
         .categories
         .sort_by_key(|share| std::cmp::Reverse(share.memory.known));
     device.memory.attributed = attributed;
+    crate::nvml::mig::account(device, processes, attributed.lists_missing);
     let from = |at| Provenance {
         source: Source::Derived,
         counter: "used - attributed",

@@ -4,25 +4,27 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    Bytes, Device, DeviceKey, DeviceKind, Gap, Notice, PowerState, Process, ProcessKey,
+    Bytes, Device, DeviceKey, DeviceKind, Gap, Notice, PciAddress, PowerState, Process, ProcessKey,
     ProcessStatus, Provenance, Reading, ScanState, Severity, Snapshot, Source, Stamp, Vendor,
 };
 use raw::{Machine, MachineFacts, Tick, TickPlan};
 
 use crate::assemble;
 use crate::backends::{self, Evidence};
-use crate::host::{DisplayDevice, Host, NVIDIA};
+use crate::host::Host;
 use crate::models::{Findings, Models};
-use crate::nvml::Nvml;
+use crate::nvml::{Nvml, Resting};
 use crate::processes::{Facts, Nested, Processes, reference};
+use crate::rest::Rest;
 use crate::stage::guarded;
 
 mod rows;
 
 pub(crate) use rows::Row;
 
-/// While there is no device, drivers are tried again after this time.
-const RETRY_NS: u64 = 10_000_000_000;
+/// While there is no device, drivers are tried again after this time: half a second more than the
+/// reader's own distance between two attempts, or every other one would come a moment too early.
+const RETRY_NS: u64 = 10_500_000_000;
 
 /// Most refreshes between two regular ones that only take answers of posted questions.
 const MAX_CATCH_UPS: u32 = 64;
@@ -43,6 +45,9 @@ pub struct Collector {
     facts: MachineFacts,
     host: Host,
     nvml: Nvml,
+    rest: Rest,
+    /// The last refresh.
+    seen: Stamp,
     processes: Processes,
     nested: Nested,
     models: Models,
@@ -64,6 +69,11 @@ impl Collector {
             facts: facts.clone(),
             host: Host::default(),
             nvml: Nvml::new(facts.settings.interval_ms),
+            rest: Rest::new(facts.settings.wake),
+            seen: Stamp {
+                mono_ns: 0,
+                wall_us: 0,
+            },
             processes: Processes::default(),
             nested: Nested::default(),
             models: Models::default(),
@@ -83,6 +93,14 @@ impl Collector {
         self.facts.settings.interval_ms = interval_ms;
     }
 
+    /// Reads this device in the next refresh, even if that wakes it.
+    pub fn wake(&mut self, device: &DeviceKey) {
+        if let DeviceKey::Pci(address) = device {
+            self.rest.wake(*address, self.seen);
+            self.nvml.leave_alone(self.rest.why_nothing());
+        }
+    }
+
     /// When the next refresh is due and what it asks. A replay ignores it.
     pub fn plan(&mut self, pace: Pace) -> TickPlan {
         let wait_ns = match pace {
@@ -99,7 +117,7 @@ impl Collector {
             return TickPlan {
                 wait_ns,
                 // Nothing is known of any device, so there is no sample to ask after.
-                nvml: self.nvml.plan(i64::MAX),
+                nvml: self.nvml.plan(i64::MAX, self.rest.untouched(0)),
                 ..TickPlan::default()
             };
         };
@@ -122,7 +140,10 @@ impl Collector {
         } else {
             due
         };
-        if self.pending && self.catch_ups < MAX_CATCH_UPS {
+        // The user waits for a device.
+        let hurried = self.rest.hurry();
+        let due = if hurried { last.mono_ns } else { due };
+        if self.pending && !hurried && self.catch_ups < MAX_CATCH_UPS {
             self.planned_regular = false;
             return TickPlan {
                 not_before_ns: due,
@@ -139,7 +160,7 @@ impl Collector {
             not_before_ns: due,
             early_when_answered: false,
             wait_ns,
-            nvml: self.nvml.plan(wall_at_due),
+            nvml: self.nvml.plan(wall_at_due, self.rest.untouched(due)),
         }
     }
 
@@ -154,17 +175,18 @@ impl Collector {
         let mut notices: Vec<Notice> = Vec::new();
         guarded("host", &mut notices, || {
             self.host.refresh(machine, now);
-            self.nvml.sleep(all_asleep(&self.host));
         });
         guarded("nvml", &mut notices, || {
             self.nvml.take(&machine.nvml(), now);
+            self.rest.settle(machine, &self.host, &mut self.nvml, now);
         });
+        self.seen = now;
         let mut devices: Vec<(u32, Device)> = Vec::new();
         let mut index_of = BTreeMap::new();
         let mut listed = Vec::new();
         guarded("devices", &mut notices, || {
             devices = self.nvml.devices(now);
-            devices.extend(sleeping_devices(&self.host, &devices, now));
+            devices.extend(unread_devices(&self.rest, &devices, now));
             index_of = assemble::index_devices(&mut devices, &mut self.totals);
             listed = self.nvml.charges(&index_of, self.numbers(), now);
         });
@@ -204,6 +226,7 @@ impl Collector {
         });
         notices.append(&mut account_notices);
         notices.extend(self.nvml.notices(&index_of, now));
+        notices.extend(self.rest.notices());
         let snapshot = self.snapshot(machine, tick, devices, processes, notices);
         self.settle(&snapshot);
         Arc::new(snapshot)
@@ -325,38 +348,26 @@ fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// Where every NVIDIA device sleeps, the driver library is not even loaded: its handles would wake
-/// them.
-fn all_asleep(host: &Host) -> Option<model::Text> {
-    let devices = host.bus().ok()?;
-    let mut nvidia = devices
-        .iter()
-        .filter(|device| device.vendor == NVIDIA)
-        .peekable();
-    nvidia.peek()?;
-    nvidia
-        .all(|device| device.power == Ok(PowerState::Suspended))
-        .then(|| "every NVIDIA device is asleep, and the driver would wake it".into())
-}
-
-/// Devices that the bus shows as suspended and that no driver has spoken for.
-fn sleeping_devices(host: &Host, known: &[(u32, Device)], now: Stamp) -> Vec<(u32, Device)> {
-    if all_asleep(host).is_none() {
-        return Vec::new();
-    }
+/// Devices that sleep or have just woken, and that no driver has spoken for.
+fn unread_devices(rest: &Rest, known: &[(u32, Device)], now: Stamp) -> Vec<(u32, Device)> {
     let known: Vec<&DeviceKey> = known.iter().map(|(_, device)| &device.key).collect();
-    let asleep = |device: &&DisplayDevice| {
-        device.vendor == NVIDIA && !known.contains(&&DeviceKey::Pci(device.address))
-    };
-    let devices = host.bus().unwrap_or(&[]).iter().filter(asleep);
+    let unread = rest
+        .unread()
+        .filter(|(address, _)| !known.contains(&&DeviceKey::Pci(*address)));
     // Slots that no driver hands out.
-    devices
+    unread
         .zip((0..=u32::MAX).rev())
-        .map(|(found, slot)| (slot, sleeping(*found, now)))
+        .map(|((address, resting), slot)| (slot, sleeping(address, resting, now)))
         .collect()
 }
 
-fn sleeping(found: DisplayDevice, now: Stamp) -> Device {
+fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
+    let (power, gap, status) = match resting {
+        Resting::Asleep => (PowerState::Suspended, Gap::Asleep, "asleep"),
+        Resting::Idle | Resting::Waking => {
+            (PowerState::Active, Gap::Pending, "awake, not read yet")
+        }
+    };
     let from = |counter| Provenance {
         source: Source::Sysfs,
         counter,
@@ -365,20 +376,21 @@ fn sleeping(found: DisplayDevice, now: Stamp) -> Device {
     let asleep = from("power/runtime_status");
     macro_rules! asleep {
         () => {
-            Reading::missing(Gap::Asleep, asleep)
+            Reading::missing(gap, asleep)
         };
     }
     Device {
         index: 0,
-        key: DeviceKey::Pci(found.address),
+        key: DeviceKey::Pci(address),
         vendor: Vendor::Nvidia,
         name: asleep!(),
         uuid: asleep!(),
-        pci: Reading::measured(found.address, from("bus/pci/devices")),
+        pci: Reading::measured(address, from("bus/pci/devices")),
         driver: asleep!(),
         cuda: asleep!(),
         kind: DeviceKind::Unknown,
-        power_state: Reading::measured(PowerState::Suspended, asleep),
+        virtualization: asleep!(),
+        power_state: Reading::measured(power, asleep),
         memory: model::DeviceMemory {
             total: asleep!(),
             used: asleep!(),
@@ -408,8 +420,10 @@ fn sleeping(found: DisplayDevice, now: Stamp) -> Device {
         pcie_width: asleep!(),
         performance_state: asleep!(),
         details: model::DeviceDetails::missing(Gap::Asleep, asleep),
+        mig: asleep!(),
+        instances: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
-        counter_status: "asleep".into(),
+        counter_status: status.into(),
     }
 }

@@ -137,6 +137,7 @@ pub(crate) fn device_u32(turn: &Turn) -> Answer<u32> {
         "nvmlDeviceGetMaxPcieLinkGeneration" => figure(&device.pcie_max_generation),
         "nvmlDeviceGetMaxPcieLinkWidth" => figure(&device.pcie_max_width),
         "nvmlDeviceGetPerformanceState" => figure(&device.performance_state),
+        "nvmlDeviceGetVirtualizationMode" => figure(&device.virtualization),
         "nvmlDeviceGetPersistenceMode" => figure(&device.persistence_mode),
         "nvmlDeviceGetRetiredPagesPendingStatus" => figure(&device.retired_pages_pending),
         "nvmlDeviceGetMaxMigDeviceCount" => {

@@ -95,6 +95,8 @@ pub struct Device {
     pub remapped_rows_failed: Value,
     /// None: the card knows no `NVLink` (`NOT_SUPPORTED`).
     pub nvlinks: Vec<Link>,
+    /// 0 none, 1 passed through, 2 a guest's vGPU, 3 host of vGPUs, 4 host of vSGA.
+    pub virtualization: Value,
     /// Absent: the card knows no MIG (`NOT_SUPPORTED`).
     pub mig: Option<Mig>,
     pub processes: Vec<Process>,
@@ -170,6 +172,7 @@ impl Default for Device {
             remapped_rows_pending: Value::NOT_AVAILABLE,
             remapped_rows_failed: Value::NOT_AVAILABLE,
             nvlinks: Vec::new(),
+            virtualization: n(0),
             mig: None,
             processes: Vec::new(),
             samples: SampleRules::default(),

@@ -176,6 +176,23 @@ impl Scenario {
         )
     }
 
+    /// A guest's share of a card: memory, load and processes, but nothing of the board. Pid 8001.
+    pub fn vgpu() -> Self {
+        let share = Device {
+            name: "NVIDIA A16-4Q".to_owned(),
+            memory_total: (4096 * MIB).into(),
+            memory_used: (1300 * MIB).into(),
+            virtualization: 2.into(),
+            utilization_gpu: 21.into(),
+            utilization_memory: 9.into(),
+            temperature: Value::NOT_AVAILABLE,
+            fan_speed: Value::NOT_AVAILABLE,
+            ..silent()
+        };
+        let process = Process::new(8001, Kind::Compute, 900 * MIB).busy(20, 5);
+        Self::default().with_device(share.with_process(process))
+    }
+
     /// One GPU that shares the system's memory and reports none of its own.
     pub fn unified() -> Self {
         let mut chip = Device {

@@ -105,7 +105,8 @@ macro_rules! symbols_since_470 {
             system_int(value: *mut i32) { nvmlSystemGetCudaDriverVersion_v2 }
             device_u32(device: Handle, value: *mut u32) {
                 nvmlDeviceGetArchitecture, nvmlDeviceGetNumFans, nvmlDeviceGetMaxMigDeviceCount,
-                nvmlDeviceIsMigDeviceHandle, nvmlDeviceGetGpuInstanceId, nvmlDeviceGetComputeInstanceId
+                nvmlDeviceIsMigDeviceHandle, nvmlDeviceGetGpuInstanceId, nvmlDeviceGetComputeInstanceId,
+                nvmlDeviceGetVirtualizationMode
             }
             device_chosen_u32(device: Handle, which: u32, value: *mut u32) { nvmlDeviceGetFanSpeed_v2 }
             device_pair(device: Handle, first: *mut u32, second: *mut u32) { nvmlDeviceGetMigMode }

@@ -70,6 +70,9 @@ pub(crate) struct Run {
     /// Reads no model files.
     #[arg(long, global = true)]
     pub(crate) no_models: bool,
+    /// Wakes sleeping NVIDIA GPUs, once, to read them; without it a sleeping GPU is left asleep.
+    #[arg(long, global = true)]
+    pub(crate) wake: bool,
     /// Takes /proc, /sys, /dev and /etc from below DIR, for tests.
     #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
     pub(crate) root: Option<PathBuf>,
@@ -89,6 +92,7 @@ impl Run {
             (self.gpu_layers.is_some(), "--gpu-layers"),
             (self.no_probe, "--no-probe"),
             (self.no_models, "--no-models"),
+            (self.wake, "--wake"),
             (self.root.is_some(), "--root"),
         ]
         .into_iter()

@@ -3,6 +3,7 @@
 use crate::Text;
 use crate::details::DeviceDetails;
 use crate::ids::{DeviceKey, PciAddress};
+use crate::mig::{MigInstance, MigMode};
 use crate::reading::{Estimated, Measured, Reading, Total};
 use crate::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
 use crate::workload::Category;
@@ -55,6 +56,54 @@ impl DeviceKind {
             Self::Unknown => "unknown",
         }
     }
+
+    /// For a person; nothing of a device with memory of its own.
+    pub const fn label(self) -> Option<&'static str> {
+        match self {
+            Self::Integrated => Some("integrated"),
+            Self::Unified => Some("unified memory"),
+            Self::Discrete | Self::Unknown => None,
+        }
+    }
+}
+
+/// How the device reaches this system (`nvmlDeviceGetVirtualizationMode`).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Virtualization {
+    /// Directly.
+    None,
+    /// Handed through to this virtual machine as a whole.
+    Passthrough,
+    /// A share of a device of the host, which keeps board figures to itself.
+    Vgpu,
+    /// This system hands out shares of it.
+    HostVgpu,
+    /// This system hands out shares of it for graphics (vSGA).
+    HostVsga,
+}
+
+impl Virtualization {
+    /// The stable name used in JSON.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Passthrough => "passthrough",
+            Self::Vgpu => "vgpu",
+            Self::HostVgpu => "host_vgpu",
+            Self::HostVsga => "host_vsga",
+        }
+    }
+
+    /// For a person; nothing of a device like any other.
+    pub const fn label(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Passthrough => Some("passed through to this VM"),
+            Self::Vgpu => Some("vGPU of a host"),
+            Self::HostVgpu => Some("host of vGPUs"),
+            Self::HostVsga => Some("host of vSGA"),
+        }
+    }
 }
 
 /// Runtime power management state.
@@ -87,6 +136,8 @@ pub struct Device {
     pub cuda: Reading<Measured<Text>>,
     /// Memory architecture.
     pub kind: DeviceKind,
+    /// How it reaches this system.
+    pub virtualization: Reading<Measured<Virtualization>>,
     /// Power state as the kernel tells it, without touching the device.
     pub power_state: Reading<Measured<PowerState>>,
     /// Memory figures.
@@ -129,12 +180,31 @@ pub struct Device {
     pub performance_state: Reading<Measured<u32>>,
     /// Modes, errors and links.
     pub details: DeviceDetails,
+    /// Whether it is split into instances.
+    pub mig: Reading<Measured<MigMode>>,
+    /// Its instances by slot. They can be known where the mode and the figures of the whole are refused, as in a
+    /// container that was given one of them.
+    pub instances: Vec<MigInstance>,
     /// Measured process memory by category, largest first. Rows with an inferred owner are left out.
     pub categories: Vec<CategoryShare>,
     /// Whether the rows add up to more than `memory.used`, so that a bar has to be scaled.
     pub categories_normalized: bool,
     /// What happened to this device's readings as a whole, in a sentence, where anything did.
     pub counter_status: Text,
+}
+
+impl Device {
+    /// What is particular about it, for a person: its memory, and how it reaches this system.
+    pub fn labels(&self) -> impl Iterator<Item = &'static str> {
+        let virtualization = self.virtualization.value().copied();
+        let virtualization = virtualization.and_then(Virtualization::label);
+        self.kind.label().into_iter().chain(virtualization)
+    }
+
+    /// Whether it is split: the mode is on, or there are instances although the mode cannot be read.
+    pub fn in_mig_mode(&self) -> bool {
+        self.mig.value().is_some_and(|mode| mode.enabled) || !self.instances.is_empty()
+    }
 }
 
 /// Device memory. `used` is the driver's figure and the reference; rows can add up to more or less.

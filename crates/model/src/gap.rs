@@ -38,6 +38,8 @@ pub enum Gap {
     Exited,
     /// The device is in MIG mode, where the driver gives no such figure.
     Mig,
+    /// The device is a share of the host's, which keeps the figure to itself.
+    Vgpu,
     /// The device sleeps and is not woken for this.
     Asleep,
     /// The answer is older than it may be shown.
@@ -156,6 +158,11 @@ impl Gap {
             ),
             Self::Exited => ("exited", "the process ended before it could be read", None),
             Self::Mig => ("mig", "the driver gives no such figure in MIG mode", None),
+            Self::Vgpu => (
+                "vgpu",
+                "the device is a vGPU, and its driver does not give this figure to guests",
+                Some("ask on the host"),
+            ),
             Self::Asleep => (
                 "asleep",
                 "the device sleeps and is not woken for this",
@@ -230,6 +237,7 @@ impl Gap {
         Self::NotListed,
         Self::Exited,
         Self::Mig,
+        Self::Vgpu,
         Self::Asleep,
         Self::Stale,
         Self::TimedOut,

@@ -19,6 +19,7 @@ pub mod device;
 pub mod gap;
 pub mod ids;
 pub mod matching;
+pub mod mig;
 pub mod process;
 pub mod reading;
 pub mod receipt;
@@ -33,10 +34,13 @@ pub use details::{
     ClocksEventReason, ClocksEventReasons, ComputeMode, DeviceDetails, Ecc, EccErrors, NvLink,
     RemappedRows, RetiredPages,
 };
-pub use device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor};
+pub use device::{
+    CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor, Virtualization,
+};
 pub use gap::Gap;
 pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
 pub use matching::{MatchReason, PidMark, PidMatch};
+pub use mig::{MigAttributes, MigInstance, MigMemory, MigMode};
 pub use process::{
     Charge, Charged, ChargedBytes, ChargedPercent, Container, ContainerName, DriverLists, Engines,
     Process, ProcessMemory, Runtime,

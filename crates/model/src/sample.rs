@@ -12,12 +12,14 @@
 
 mod containers;
 mod details;
+mod instances;
 mod parts;
 
 use crate::device::Device;
 use crate::gap::Gap;
 use crate::ids::PidSpace;
 use crate::matching::{MatchReason, PidMatch};
+use crate::mig::MigMode;
 use crate::process::{Charge, ChargedBytes, Process};
 use crate::reading::{InferenceBasis, Measured, Reading, Source};
 use crate::receipt;
@@ -188,6 +190,18 @@ pub fn servers() -> Snapshot {
                 Source::Nvml,
                 "nvmlDeviceGetUtilizationRates.memory",
             );
+            device.mig = parts::nvml(
+                MigMode {
+                    enabled: true,
+                    pending: true,
+                },
+                "nvmlDeviceGetMigMode",
+            );
+            // Slot 1 is a hole.
+            device.instances = vec![
+                instances::instance(0, 2, "3g.40gb", 3, [40_448, 21_000], 25),
+                instances::instance(2, 9, "1g.10gb", 1, [9_984, 16], 0),
+            ];
         }
     }
     snapshot(devices, processes)

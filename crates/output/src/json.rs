@@ -16,6 +16,7 @@ mod device;
 mod device_details;
 mod escape;
 mod memory_part;
+mod mig;
 mod process;
 mod provenance;
 mod total;

@@ -8,6 +8,7 @@ mod attention;
 mod device;
 mod explanation;
 mod header;
+mod mig;
 mod notes;
 mod page;
 mod process;

@@ -74,6 +74,9 @@ pub struct Settings {
     /// GPU layers to assume where the command line does not say (`--gpu-layers`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_layers: Option<u32>,
+    /// Whether sleeping devices are woken, once (`--wake`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wake: bool,
 }
 
 impl Settings {
@@ -92,6 +95,7 @@ impl Default for Settings {
             probe: true,
             models: true,
             gpu_layers: None,
+            wake: false,
         }
     }
 }

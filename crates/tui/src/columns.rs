@@ -25,6 +25,8 @@ pub(crate) struct Row<'a> {
 pub(crate) enum Column {
     /// Index of the device; only where all devices are shown.
     Device,
+    /// MIG instance; only where a row has one and the device's number does not stand before it.
+    Instance,
     /// Process number.
     Pid,
     /// Name.
@@ -81,6 +83,7 @@ const fn shape(
 /// All columns in display order.
 const SHAPES: &[Shape] = &[
     shape(Column::Device, "GPU", (3, 3), true, 3),
+    shape(Column::Instance, "MIG", (4, 5), true, 3),
     shape(Column::Pid, "PID", (8, 9), true, 0),
     shape(Column::Name, "NAME", (15, 20), false, 1),
     shape(Column::Type, "TYPE", (8, 9), false, 4),
@@ -185,6 +188,7 @@ impl Column {
             Self::Container => row.process.container.gap(),
             Self::Runtimes => row.process.runtimes.gap(),
             Self::Device
+            | Self::Instance
             | Self::Pid
             | Self::Name
             | Self::Type
@@ -205,6 +209,12 @@ impl Column {
                     None => charge.device_index.to_string(),
                 })
             }),
+            Self::Instance => row
+                .charge
+                .and_then(|charge| charge.instance)
+                .map_or_else(Figure::none, |(gpu, compute)| {
+                    Figure::measured(format!("{gpu}/{compute}"))
+                }),
             Self::Pid => Figure::measured(process.key.to_string()),
             Self::Name => name(process, look),
             Self::Type => Figure::measured(process.category.label()),
@@ -262,6 +272,12 @@ impl Column {
             Self::Device => row
                 .charge
                 .map_or(Key::None, |c| Key::Number(f64::from(c.device_index))),
+            Self::Instance => row
+                .charge
+                .and_then(|charge| charge.instance)
+                .map_or(Key::None, |(gpu, compute)| {
+                    Key::Number(f64::from(gpu) * 1000.0 + f64::from(compute))
+                }),
             Self::Pid => Key::Number(f64::from(process.key.pid)),
             Self::Name => words(&process.name),
             Self::Type => Key::Words(process.category.label()),
@@ -425,7 +441,13 @@ pub(crate) fn arrange<'a>(
     arrangement.load_marks = charges().any(|on| is_inferred(&on.engines.busiest));
     for shape in SHAPES {
         let column = shape.column;
-        if column == Column::Device && !all_devices {
+        let in_instance = |row: Row<'_>| row.charge.is_some_and(|charge| charge.instance.is_some());
+        let applies = match column {
+            Column::Device => all_devices,
+            Column::Instance => !all_devices && rows.clone().any(in_instance),
+            _ => true,
+        };
+        if !applies {
             continue;
         }
         let absent = some

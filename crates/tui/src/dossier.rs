@@ -57,7 +57,7 @@ pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'stati
     }
     contents::notes(process, look, &mut out);
     for charge in &process.charges {
-        out.push(charge_line(charge, look));
+        out.push(charge_line(snapshot, charge, look));
     }
     gaps::of_row(row, look, &mut out);
     let index = row.charge.map(|charge| charge.device_index);
@@ -405,10 +405,19 @@ fn evidence_line(snapshot: &Snapshot, model: &Model, look: Look) -> Paragraph {
     it
 }
 
-fn charge_line(charge: &Charge, look: Look) -> Paragraph {
+fn charge_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
     let mut it = labelled(&format!("GPU {}", charge.device_index), look);
     if let Some((gpu, compute)) = charge.instance {
         it.put(glued(&format!("MIG {gpu}/{compute} ")), look.plain());
+        let instance = snapshot
+            .devices
+            .iter()
+            .filter(|device| device.index == charge.device_index)
+            .flat_map(|device| &device.instances)
+            .find(|instance| instance.ids() == charge.instance);
+        if let Some(instance) = instance {
+            instance_facts(&mut it, instance, look);
+        }
     }
     it.put(
         glued(&format!("list {}", charge.lists.label())),
@@ -437,6 +446,16 @@ fn charge_line(charge: &Charge, look: Look) -> Paragraph {
         }
     }
     it
+}
+
+/// Profile and memory of the instance, apart from what the process holds of it.
+fn instance_facts(it: &mut Paragraph, instance: &model::MigInstance, look: Look) {
+    if let Some(profile) = instance.profile() {
+        it.put(glued(&format!("{} ", figure::clean(profile))), look.plain());
+    }
+    let size = |reading| figure::measured(reading, look, |size| figure::size(*size)).text;
+    let (used, total) = (size(&instance.memory.used), size(&instance.memory.total));
+    it.put(glued(&format!("({used} of {total} in use) ")), look.dim());
 }
 
 /// The engines of a charge with their names.

@@ -35,5 +35,5 @@ mod widgets;
 mod tests;
 
 pub use run::run;
-pub use session::{Exit, Message, Options, Session};
+pub use session::{Exit, Message, Options, Session, Wake};
 pub use theme::Theme;

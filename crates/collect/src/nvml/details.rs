@@ -206,6 +206,8 @@ mod tests {
         details(&DeviceAnswers {
             get: &get,
             now: NOW,
+            mig: false,
+            vgpu: false,
         })
     }
 

@@ -6,6 +6,7 @@ mod answers;
 mod details;
 mod devices;
 mod lists;
+pub(crate) mod mig;
 mod sample_calls;
 mod samples;
 mod state;
@@ -13,4 +14,4 @@ mod status;
 
 pub(crate) use lists::{DeviceLists, ListGap};
 pub(crate) use samples::Numbers;
-pub(crate) use state::{ListedProcess, Nvml};
+pub(crate) use state::{ListedProcess, Nvml, Resting};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Gap, Stamp, Text};
+use model::{Gap, PciAddress, Stamp, Text};
 use raw::nvml::{
     CallAnswer, DeviceCall, DeviceSweep, Groups, Library, NvmlPlan, NvmlSweep, Output, SystemCall,
     code,
@@ -10,6 +10,7 @@ use raw::nvml::{
 use raw::{Answer, MachineFacts, Published, Stamped};
 
 use super::lists::LISTS;
+use super::mig::MigState;
 use super::sample_calls;
 use super::samples::Samples;
 
@@ -47,6 +48,8 @@ pub(crate) struct Nvml {
     pub(super) overdue: Option<Stamp>,
     pub(super) silent_for_ms: u64,
     pub(super) missing: Option<Gap>,
+    /// Whether the library was ready before.
+    pub(super) was_ready: bool,
     sweeps: u64,
     /// Moment of the newest sweep.
     pub(super) lists_at: Option<Stamp>,
@@ -56,14 +59,27 @@ pub(crate) struct Nvml {
     details_every: u64,
 }
 
+/// Why a device is not asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Resting {
+    /// The kernel has suspended it.
+    Asleep,
+    /// Nobody uses it and the kernel may suspend it: it is asked from time to time.
+    Idle,
+    /// It is awake again and is about to be asked.
+    Waking,
+}
+
 /// One device over time.
 #[derive(Default)]
 pub(super) struct DeviceState {
+    pub(super) rest: Option<Resting>,
     pub(super) handle: Option<Answer<CallAnswer>>,
     /// Whether a call to it has not returned.
     pub(super) hangs: bool,
     calls: BTreeMap<DeviceCall, Answer<CallAnswer>>,
     pub(super) samples: Samples,
+    pub(super) mig: MigState,
 }
 
 /// A process as the driver's lists of one device name it.
@@ -84,11 +100,12 @@ impl Nvml {
         }
     }
 
-    /// What a sweep at this wall clock asks; `None` while all devices sleep.
-    pub(crate) fn plan(&self, wall_us: i64) -> Option<NvmlPlan> {
+    /// What a sweep at this wall clock asks, apart from the slots left alone; `None` while that is all of them.
+    pub(crate) fn plan(&self, wall_us: i64, untouched: Option<Vec<u32>>) -> Option<NvmlPlan> {
         if self.asleep.is_some() {
             return None;
         }
+        let untouched = untouched?;
         let mut groups = Groups::FAST | Groups::PROCESSES | Groups::SAMPLES;
         if self.sweeps.is_multiple_of(PCIE_EVERY) {
             groups |= Groups::PCIE;
@@ -109,12 +126,47 @@ impl Nvml {
         Some(NvmlPlan {
             groups,
             samples_after,
+            untouched,
         })
     }
 
     /// Leaves the driver alone for this reason, or stops doing so.
-    pub(crate) fn sleep(&mut self, asleep: Option<Text>) {
-        self.asleep = asleep;
+    pub(crate) fn leave_alone(&mut self, why: Option<Text>) {
+        self.asleep = why;
+    }
+
+    /// How the device in this slot rests.
+    pub(crate) fn rest(&mut self, slot: u32, resting: Option<Resting>) {
+        if let Some(device) = self.devices.get_mut(&slot) {
+            device.rest = resting;
+        }
+    }
+
+    /// When the device in this slot was last asked.
+    pub(crate) fn read_at(&self, slot: u32) -> Option<Stamp> {
+        let handle = self.devices.get(&slot)?.handle.as_ref()?;
+        handle.as_ref().ok().map(|answer| answer.at)
+    }
+
+    /// Whether the last answers of the device in this slot show nobody who uses it.
+    pub(crate) fn is_unused(&self, slot: u32) -> bool {
+        self.devices.get(&slot).is_some_and(DeviceState::is_unused)
+    }
+
+    /// Where the devices stand that were asked.
+    pub(crate) fn places(&self) -> BTreeMap<u32, PciAddress> {
+        let devices = self.devices.iter();
+        devices
+            .filter_map(|(slot, device)| Some((*slot, device.place()?)))
+            .collect()
+    }
+
+    /// How many devices the driver says there are.
+    pub(crate) fn count(&self) -> Option<usize> {
+        match self.system(SystemCall::DeviceCount).ok()?.value.out {
+            Output::Number(count) => usize::try_from(count).ok(),
+            _ => None,
+        }
     }
 
     /// Takes in what the driver's thread has published.
@@ -136,6 +188,8 @@ impl Nvml {
                 self.sweeps += 1;
                 self.lists_at = Some(*at);
                 self.library = Some(sweep.library.clone());
+                self.was_ready |=
+                    matches!(&sweep.library, Ok(l) if matches!(l.value, Library::Ready { .. }));
                 for (call, answer) in &sweep.system {
                     self.system.insert(*call, answer.clone());
                 }
@@ -147,6 +201,9 @@ impl Nvml {
                     self.devices.retain(|slot, _| slots.contains(slot));
                 }
                 for device in &sweep.devices {
+                    if device.asked.is_empty() {
+                        continue;
+                    }
                     self.devices
                         .entry(device.slot)
                         .or_default()
@@ -176,7 +233,7 @@ impl Nvml {
                     && !device.hangs
                     && [DeviceCall::ComputeProcesses, DeviceCall::GraphicsProcesses]
                         .iter()
-                        .all(|call| is_success(&device.newest(*call)))
+                        .all(|call| is_success(&device.newest(*call)) || device.mig.all_gave(*call))
             })
     }
 
@@ -220,10 +277,10 @@ pub(super) fn is_success(answer: &Answer<&CallAnswer>) -> bool {
 
 impl DeviceState {
     /// Whether it answers, so that it need not be asked everything again. One that comes back after
-    /// it was lost is: what is asked seldom would stay lost for long.
+    /// it was lost is: it may be another, and what is asked seldom would stay lost for long.
     fn is_known(&self) -> bool {
-        let lost = matches!(&self.handle, Some(Ok(handle)) if handle.value.rc != code::SUCCESS);
-        !self.calls.is_empty() && !lost
+        let opened = matches!(&self.handle, Some(Ok(h)) if h.value.rc == code::SUCCESS);
+        (opened || self.hangs) && !self.calls.is_empty()
     }
 
     fn take(&mut self, sweep: &DeviceSweep, at: Stamp, now: Stamp) {
@@ -237,6 +294,7 @@ impl DeviceState {
                 self.calls.insert(*call, answer.clone());
             }
         }
+        self.hangs |= self.mig.take(sweep);
         if let Ok(handle) = &sweep.handle
             && handle.value.rc != code::SUCCESS
         {
@@ -269,6 +327,11 @@ impl DeviceState {
 
     /// The newest answer, whatever its age.
     pub(super) fn newest(&self, call: DeviceCall) -> Answer<&CallAnswer> {
+        if call == DeviceCall::MigMode
+            && let Some(mode) = self.mig.mode()
+        {
+            return mode;
+        }
         match self.calls.get(&call) {
             Some(Ok(answer)) => Ok(as_ref(answer)),
             Some(Err(gap)) => Err(*gap),
@@ -282,12 +345,72 @@ impl DeviceState {
         }
     }
 
+    /// Whether the lists are read and empty, and nothing is computed. A device that is split is never idle.
+    fn is_unused(&self) -> bool {
+        let opened = matches!(&self.handle, Some(Ok(h)) if h.value.rc == code::SUCCESS);
+        let is_empty = |call| match self.newest(call) {
+            Ok(answer) => match (&answer.value.out, answer.value.rc) {
+                (Output::Processes(rows), code::SUCCESS) => rows.is_empty(),
+                (_, rc) => rc == code::FUNCTION_NOT_FOUND && call == DeviceCall::MpsProcesses,
+            },
+            Err(_) => false,
+        };
+        let computes = matches!(
+            self.newest(DeviceCall::UtilizationRates),
+            Ok(Stamped { value: CallAnswer { out: Output::Numbers(rates), .. }, .. })
+                if rates.first().is_some_and(|rate| *rate > 0)
+        );
+        opened && !computes && !self.in_mig_mode() && LISTS.into_iter().all(is_empty)
+    }
+
+    /// Whether the driver says that it has lost it: by its handle, or by what it answers although it has one.
+    pub(super) fn is_lost(&self) -> bool {
+        let lost = |answer: &Answer<&CallAnswer>| matches!(answer, Ok(answer) if answer.value.rc == code::GPU_IS_LOST);
+        let handle = self.handle.as_ref();
+        let handle = handle.map(|it| it.as_ref().map(as_ref).map_err(|gap| *gap));
+        handle.is_some_and(|it| lost(&it)) || lost(&self.newest(DeviceCall::UtilizationRates))
+    }
+
+    fn place(&self) -> Option<PciAddress> {
+        match &self.newest(DeviceCall::PciInfo).ok()?.value.out {
+            Output::Text(text) => PciAddress::parse(text),
+            _ => None,
+        }
+    }
+
+    /// Whether its readings are told: not while it sleeps, nor when it has just woken.
+    pub(super) fn is_told(&self) -> bool {
+        !matches!(self.rest, Some(Resting::Asleep | Resting::Waking))
+    }
+
+    /// Whether it is a share of a host's device.
+    pub(super) fn is_vgpu(&self) -> bool {
+        let mode = self.newest(DeviceCall::VirtualizationMode);
+        matches!(mode, Ok(answer) if answer.value.out == Output::Number(2))
+    }
+
     /// The newest answer, as long as it may be shown at `now`.
     pub(super) fn shown(&self, call: DeviceCall, now: Stamp, for_ms: u64) -> Answer<&CallAnswer> {
-        let answer = self.newest(call)?;
         let lasting = Groups::STATIC.contains(call.group());
+        let silent = match self.rest {
+            Some(Resting::Asleep) => Some(Gap::Asleep),
+            Some(Resting::Waking) => Some(Gap::Pending),
+            Some(Resting::Idle) | None => None,
+        };
+        // Who it is stays known.
+        let answer = match (self.newest(call), silent) {
+            (Ok(answer), Some(_)) if lasting => answer,
+            (_, Some(gap)) => return Err(gap),
+            (answer, None) => answer?,
+        };
         let for_ms = if Groups::DETAILS.contains(call.group()) {
             for_ms.saturating_mul(DETAILS_SHOWN)
+        } else {
+            for_ms
+        };
+        // A device that is left alone on purpose keeps its readings, with their age, until it is asked again.
+        let for_ms = if self.rest == Some(Resting::Idle) {
+            for_ms.saturating_add(crate::rest::IDLE_NS / 1_000_000)
         } else {
             for_ms
         };
@@ -348,6 +471,7 @@ mod tests {
                 asked,
                 handle: raw::nvml::succeeded(at),
                 calls: calls.map(|call| (*call, last(*call))).collect(),
+                mig: None,
             }],
         };
         Published::New(Stamped {
@@ -368,7 +492,7 @@ mod tests {
         let mut nvml = Nvml::new(interval_ms);
         let mut turns = Vec::new();
         for sweep in 0..sweeps {
-            let groups = nvml.plan(0).unwrap().groups;
+            let groups = nvml.plan(0, Some(Vec::new())).unwrap().groups;
             if groups.contains(Groups::DETAILS) {
                 turns.push(sweep);
             }

@@ -19,12 +19,19 @@ pub(super) fn run(cli: &Cli) -> Outcome {
         }
     }
     let mut machine = machine(&cli.run)?;
+    let (sender, wakes) = std::sync::mpsc::channel();
+    let waker = machine.waker();
+    let wake = tui::Wake::new(move |device| {
+        // The screen may be gone already, and nobody waits for the device.
+        let _ = sender.send(device.clone());
+        waker.wake();
+    });
     let sample = move |sender: std::sync::mpsc::Sender<Message>| {
-        sampling::stream(&mut machine, |snapshot| {
+        sampling::stream(&mut machine, &wakes, |snapshot| {
             sender.send(Message::Snapshot(snapshot)).is_ok()
         });
     };
-    match screen::open(cli, Session::Live, cli.run.interval(), sample)? {
+    match screen::open(cli, Session::Live, cli.run.interval(), Some(wake), sample)? {
         Exit::Quit => Ok(DONE),
         Exit::OpenDemo => demo::show(cli),
     }

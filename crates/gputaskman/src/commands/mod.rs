@@ -69,6 +69,7 @@ fn settings(run: &Run) -> Settings {
         probe: !run.no_probe,
         models: !run.no_models,
         gpu_layers: run.gpu_layers,
+        wake: run.wake,
     }
 }
 

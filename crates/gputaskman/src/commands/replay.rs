@@ -76,7 +76,7 @@ pub(super) fn show(cli: &Cli, mut capture: Capture, session: Session, again: boo
         selection::check(capture.manifest.settings.gpu.as_ref(), &*last(&capture)?)?;
     }
     let interval = Duration::from_millis(capture.manifest.settings.interval_ms);
-    screen::open(cli, session, interval, move |sender| {
+    screen::open(cli, session, interval, None, move |sender| {
         loop {
             let mut machine = ReplayMachine::new(Arc::clone(&capture));
             let mut gone = false;

@@ -38,6 +38,21 @@ impl Machine {
         Self(folder)
     }
 
+    /// Puts another NVIDIA card on the bus, or changes the power state of one.
+    pub(crate) fn card(&self, address: &str, status: &str, control: &str) {
+        for (file, text) in [
+            ("class", "0x030000"),
+            ("vendor", "0x10de"),
+            ("device", "0x2704"),
+            ("uevent", "DRIVER=nvidia"),
+            ("power/runtime_status", status),
+            ("power/control", control),
+        ] {
+            let path = format!("sys/bus/pci/devices/{address}/{file}");
+            self.0.write(&path, format!("{text}\n"));
+        }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }

@@ -1,6 +1,8 @@
 //! The parts that samples are put together from.
 
-use crate::device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor};
+use crate::device::{
+    CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor, Virtualization,
+};
 use crate::gap::Gap;
 use crate::ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
 use crate::process::{
@@ -90,6 +92,7 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
         driver: nvml("580.82.09".into(), "nvmlSystemGetDriverVersion"),
         cuda: nvml("13.0".into(), "nvmlSystemGetCudaDriverVersion_v2"),
         kind: DeviceKind::Discrete,
+        virtualization: nvml(Virtualization::None, "nvmlDeviceGetVirtualizationMode"),
         power_state: Reading::measured(
             PowerState::Active,
             from(Source::Sysfs, "power/runtime_status"),
@@ -137,6 +140,8 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
         pcie_width: nvml(16, "nvmlDeviceGetCurrPcieLinkWidth"),
         performance_state: nvml(2, "nvmlDeviceGetPerformanceState"),
         details: super::details::workstation(),
+        mig: gone(Gap::NotSupported, Source::Nvml, "nvmlDeviceGetMigMode"),
+        instances: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: "ok".into(),

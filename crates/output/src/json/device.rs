@@ -3,7 +3,7 @@
 use model::{Device, DeviceMemory, Gap, PowerState, Reading, Stamp};
 
 use super::provenance::{Traces, gone};
-use super::v1;
+use super::{mig, v1};
 
 pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
     let mut traces = Traces::new(now);
@@ -18,6 +18,7 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         driver: t.measured("driver", &device.driver, Clone::clone),
         cuda: t.measured("cuda", &device.cuda, Clone::clone),
         kind: device.kind.id(),
+        virtualization: t.measured("virtualization", &device.virtualization, |it| it.id()),
         power_state: t.measured("power_state", &device.power_state, |state| match state {
             PowerState::Active => "active",
             PowerState::Suspended => "suspended",
@@ -48,6 +49,7 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
             *state
         }),
         details: super::device_details::details(t, now, &device.details),
+        mig: mig::mig(t, now, device),
         counter_status: device.counter_status.clone(),
         counter_adapter_matched: t.absent("counter_adapter_matched", Gap::NotApplicable),
         categories: categories(t, device),
@@ -67,7 +69,9 @@ pub(super) fn entry(now: Stamp, device: &Device) -> v1::GpuEntry {
         pci: t.measured("pci", &device.pci, ToString::to_string),
         driver: t.measured("driver", &device.driver, Clone::clone),
         kind: device.kind.id(),
+        virtualization: t.measured("virtualization", &device.virtualization, |it| it.id()),
         vram_total_bytes: t.bytes("vram_total_bytes", &device.memory.total),
+        instances: mig::entries(now, device),
         provenance: traces.finish(),
     }
 }

@@ -4,6 +4,7 @@
 //! expect new words.
 
 mod device;
+mod mig;
 mod process;
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 pub use device::{CategoryBytes, Device, DeviceDetails, DeviceMemory, NvLink};
+pub use mig::{Mig, MigAttributes, MigEntry, MigInstance, MigMemory};
 pub use process::{
     Charge, ChargeMemory, Container, Engines, Evidence, Instance, Model, PidMatch, Process,
     Receipt, Runtime, SegmentEstimated, SegmentReported, Server,
@@ -104,8 +106,12 @@ pub struct GpuEntry {
     pub driver: Option<Text>,
     /// Memory architecture.
     pub kind: &'static str,
+    /// How it reaches this system.
+    pub virtualization: Option<&'static str>,
     /// All device memory, bytes.
     pub vram_total_bytes: Option<u64>,
+    /// Its MIG instances; none of a device that is not split.
+    pub instances: Vec<MigEntry>,
     /// Classes and reasons.
     pub provenance: ProvenanceMap,
 }

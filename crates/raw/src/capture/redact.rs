@@ -11,7 +11,7 @@ use super::format::Redaction;
 use super::headers::Headers;
 use super::pseudonyms::Pseudonyms;
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
-use crate::source::nvml::{DeviceCall, NvmlSweep, Output};
+use crate::source::nvml::{CallAnswer, DeviceCall, InstanceCall, NvmlSweep, Output};
 use crate::source::reads::{HttpReply, Inline, Question, Reply};
 
 /// A machine seen through stand-ins.
@@ -102,16 +102,36 @@ impl<M: Machine> Machine for RedactingMachine<M> {
 
 fn hide_uuids(sweep: &mut NvmlSweep, names: &Pseudonyms) {
     for device in &mut sweep.devices {
-        for (call, answer) in &mut device.calls {
-            if *call == DeviceCall::Uuid
-                && let Ok(Stamped { value, .. }) = answer
-                && let Output::Text(uuid) = &value.out
-            {
-                let (prefix, digits) = uuid.split_once('-').unwrap_or(("", uuid));
-                let hidden = format!("{prefix}-{}", names.hexadecimal(digits));
-                value.out = Output::Text(hidden.into());
-            }
+        let own = device.calls.iter_mut();
+        let own = own.filter(|(call, _)| *call == DeviceCall::Uuid);
+        own.for_each(|(_, answer)| hide_uuid(answer, names));
+        let instances = device.mig.iter_mut().flat_map(|mig| &mut mig.instances);
+        for (_, answer) in instances
+            .flat_map(|instance| &mut instance.calls)
+            .filter(|(call, _)| *call == InstanceCall::Uuid)
+        {
+            hide_uuid(answer, names);
         }
+    }
+}
+
+/// `GPU-` or `MIG-` stays, and in the older form of an instance's identifier its numbers do too.
+fn hide_uuid(answer: &mut Answer<CallAnswer>, names: &Pseudonyms) {
+    if let Ok(Stamped { value, .. }) = answer
+        && let Output::Text(uuid) = &value.out
+    {
+        let (uuid, numbers) = uuid
+            .split_once('/')
+            .map_or((&**uuid, String::new()), |(it, rest)| {
+                (it, format!("/{rest}"))
+            });
+        let (prefix, digits) = uuid.split_once('-').unwrap_or(("", uuid));
+        let (prefix, digits) = match digits.strip_prefix("GPU-") {
+            Some(digits) => (format!("{prefix}-GPU"), digits),
+            None => (prefix.to_owned(), digits),
+        };
+        let hidden = format!("{prefix}-{}{numbers}", names.hexadecimal(digits));
+        value.out = Output::Text(hidden.into());
     }
 }
 

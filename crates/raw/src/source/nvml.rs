@@ -3,6 +3,7 @@
 //! Return codes, symbol versions and sentinels stay as the library gave them; only the memory
 //! layout is settled by the reader. Facts: `nvml.h` 13.5; the constants' comments name the traps.
 
+mod mig;
 mod rows;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::{Answer, Stamped};
 
+pub use mig::{InstanceCall, InstanceSweep, MigSweep};
 pub use rows::{LinkRow, SampleRow};
 
 bitflags! {
@@ -76,6 +78,8 @@ device_calls! {
     BoardPartNumber = "GetBoardPartNumber" in STATIC;
     /// Numbers: a mask. Version 1 is `GetSupportedClocksThrottleReasons`, its name before 535.
     SupportedClocksEventReasons = "GetSupportedClocksEventReasons" in STATIC;
+    /// Number: 0 none, 1 passed through, 2 vGPU of a guest, 3 host of vGPUs, 4 host of vSGA.
+    VirtualizationMode = "GetVirtualizationMode" in STATIC;
     /// Numbers, v2: total, reserved, free, used; v1: total, free, used (which includes reserved).
     MemoryInfo = "GetMemoryInfo" in FAST;
     /// Numbers: gpu, memory.
@@ -196,6 +200,8 @@ impl SystemCall {
 pub mod code {
     /// Done.
     pub const SUCCESS: i32 = 0;
+    /// There is no session, or the driver has ended it: its kernel module was reloaded.
+    pub const UNINITIALIZED: i32 = 1;
     /// Wrong argument; also a handle that has become invalid.
     pub const INVALID_ARGUMENT: i32 = 2;
     /// The device does not have it.
@@ -286,6 +292,9 @@ pub struct NvmlPlan {
     /// Per slot: ask samples newer than this (microseconds of the wall clock). Slots not named here
     /// are new: they are asked everything, with samples of the last second.
     pub samples_after: Vec<(u32, u64)>,
+    /// Slots whose device is left alone: not even its handle is asked for, since that would wake it or keep it awake.
+    /// In the sweep they have no groups, and `Asleep` in place of a handle.
+    pub untouched: Vec<u32>,
 }
 
 /// How loading the library went.
@@ -337,6 +346,8 @@ pub struct DeviceSweep {
     pub handle: Answer<CallAnswer>,
     /// The calls, in order.
     pub calls: Vec<(DeviceCall, Answer<CallAnswer>)>,
+    /// Its MIG mode and instances; nothing of a device that knows no MIG.
+    pub mig: Option<MigSweep>,
 }
 
 fn find<C: Copy + Eq>(calls: &[(C, Answer<CallAnswer>)], wanted: C) -> Answer<&CallAnswer> {
@@ -352,6 +363,8 @@ fn find<C: Copy + Eq>(calls: &[(C, Answer<CallAnswer>)], wanted: C) -> Answer<&C
 pub(crate) struct SweepHeader {
     pub(crate) asked: Vec<(u32, u8)>,
     pub(crate) system: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) mig: Vec<mig::MigHeader>,
 }
 
 impl NvmlSweep {
@@ -363,6 +376,11 @@ impl NvmlSweep {
                 .map(|d| (d.slot, d.asked.bits()))
                 .collect(),
             system: !self.system.is_empty(),
+            mig: self
+                .devices
+                .iter()
+                .filter_map(|d| Some(d.mig.as_ref()?.header(d.slot)))
+                .collect(),
         }
     }
 
@@ -389,11 +407,13 @@ impl NvmlSweep {
                 .filter(|c| answered && asked.contains(c.group()))
                 .map(|c| (*c, call(&device_key(*slot, *c))))
                 .collect();
+            let mig = header.mig.iter().find(|it| it.slot == *slot);
             DeviceSweep {
                 slot: *slot,
                 asked,
                 handle,
                 calls,
+                mig: mig.map(|it| MigSweep::from_parts(it, &mut call)),
             }
         });
         Self {
@@ -410,12 +430,14 @@ impl NvmlSweep {
             .iter()
             .map(|(call, answer)| (system_key(*call), answer));
         let devices = self.devices.iter().flat_map(|device| {
-            std::iter::once((handle_key(device.slot), &device.handle)).chain(
-                device
-                    .calls
-                    .iter()
-                    .map(|(c, answer)| (device_key(device.slot, *c), answer)),
-            )
+            std::iter::once((handle_key(device.slot), &device.handle))
+                .chain(
+                    device
+                        .calls
+                        .iter()
+                        .map(|(c, answer)| (device_key(device.slot, *c), answer)),
+                )
+                .chain(device.mig.iter().flat_map(|mig| mig.parts(device.slot)))
         });
         system.chain(devices)
     }
@@ -465,6 +487,7 @@ mod tests {
         let header = SweepHeader {
             asked: vec![(3, Groups::FAST.bits())],
             system: true,
+            mig: Vec::new(),
         };
         let library = Ok(Stamped {
             at,

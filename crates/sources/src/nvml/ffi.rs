@@ -55,7 +55,7 @@ const _: () = assert!(size_of::<RawSample>() == 32);
 const GPU_SENSOR: c_uint = 0;
 
 type Text = unsafe extern "C" fn(nvmlDevice_t, *mut c_char, c_uint) -> nvmlReturn_t;
-type Number = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint) -> nvmlReturn_t;
+pub(super) type Number = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint) -> nvmlReturn_t;
 type Chosen = unsafe extern "C" fn(nvmlDevice_t, c_uint, *mut c_uint) -> nvmlReturn_t;
 type Pair = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint, *mut c_uint) -> nvmlReturn_t;
 type ListOf<T> = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint, *mut T) -> nvmlReturn_t;
@@ -227,6 +227,10 @@ impl Api {
 
     pub(super) fn mig_mode(&self, device: Device) -> CallAnswer {
         pair(symbol!(self.nvmlDeviceGetMigMode), device)
+    }
+
+    pub(super) fn virtualization_mode(&self, device: Device) -> CallAnswer {
+        number(symbol!(self.nvmlDeviceGetVirtualizationMode), device)
     }
 
     /// Memory, version 2: total, reserved, free, used.

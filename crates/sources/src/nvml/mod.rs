@@ -7,6 +7,7 @@ mod ffi;
 mod library;
 mod lists;
 mod loader;
+mod mig;
 mod samples;
 mod stride;
 mod sweep;

@@ -8,6 +8,7 @@
 
 mod details;
 mod ffi;
+mod mig;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +42,7 @@ fn asking(groups: Groups, known: &[u32]) -> TickPlan {
         nvml: Some(NvmlPlan {
             groups,
             samples_after: known.iter().map(|slot| (*slot, 0)).collect(),
+            untouched: Vec::new(),
         }),
         ..TickPlan::default()
     }
@@ -448,4 +450,26 @@ fn a_late_sweep_is_taken_by_a_later_refresh_with_its_own_stamp() {
         Published::New(sweep) => assert!(sweep.at.mono_ns <= tick.now.mono_ns),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn what_the_plan_leaves_alone_is_not_touched() {
+    // Any call about the second, and getting its handle, would take an hour.
+    let scenario = Scenario::empty()
+        .with_device(busy_device(2))
+        .with_device(busy_device(2))
+        .with_device(busy_device(2))
+        .with_fault(Fault::sleeping("*", 3_600_000).on(1));
+    let rig = Rig::new(Generation::R580, &scenario);
+    let mut machine = machine(&rig);
+    let mut plan = asking(Groups::all(), &[]);
+    if let Some(nvml) = &mut plan.nvml {
+        nvml.untouched = vec![1];
+    }
+    let sweep = sweep(&mut machine, &plan);
+    assert_eq!(sweep.devices[1].handle, Err(Gap::Asleep));
+    assert_eq!(sweep.devices[1].asked, Groups::empty());
+    assert!(sweep.devices[1].calls.is_empty());
+    assert_eq!(handle(&sweep, 0), Ok(code::SUCCESS));
+    assert_eq!(sweep.devices[2].calls.len(), DeviceCall::ALL.len());
 }

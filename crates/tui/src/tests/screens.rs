@@ -265,3 +265,36 @@ fn mono_sets_no_colour_and_no_other_attribute() {
         }
     }
 }
+
+#[test]
+fn what_kind_of_device_it_is_stands_on_the_screen() {
+    let from = |device: &model::Device| device.gpu.known().map(|known| known.from);
+    for (label, virtualization) in [
+        ("vGPU of a host", model::Virtualization::Vgpu),
+        (
+            "passed through to this VM",
+            model::Virtualization::Passthrough,
+        ),
+    ] {
+        let mut snapshot = model::sample::workstation();
+        for device in &mut snapshot.devices {
+            if let Some(from) = from(device) {
+                device.virtualization = model::Reading::measured(virtualization, from);
+            }
+        }
+        let shown = text(&draw(&app(snapshot, (140, 45))));
+        assert!(shown.contains(label), "{shown}");
+    }
+    let mut snapshot = model::sample::workstation();
+    for device in &mut snapshot.devices {
+        device.kind = model::DeviceKind::Unified;
+        if let Some(from) = from(device) {
+            let none = model::Reading::missing(model::Gap::NotSupported, from);
+            (device.memory.total, device.memory.used, device.memory.free) = (none, none, none);
+        }
+    }
+    let shown = text(&draw(&app(snapshot, (140, 45))));
+    for words in ["unified memory", "one memory with the system"] {
+        assert!(shown.contains(words), "{words} in {shown}");
+    }
+}

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use model::Text;
 use serde::Serialize;
 
-use super::ProvenanceMap;
+use super::{Mig, ProvenanceMap};
 
 /// One GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,6 +28,8 @@ pub struct Device {
     pub cuda: Option<Text>,
     /// `discrete`, `integrated`, `unified`, `unknown`.
     pub kind: &'static str,
+    /// `none`, `passthrough`, `vgpu` (a share of a host's device), `host_vgpu`, `host_vsga`.
+    pub virtualization: Option<&'static str>,
     /// `active` or `suspended`.
     pub power_state: Option<&'static str>,
     /// Memory.
@@ -70,6 +72,8 @@ pub struct Device {
     pub performance_state: Option<u32>,
     /// Modes, errors and links.
     pub details: DeviceDetails,
+    /// Multi-Instance GPU; null where the device knows none.
+    pub mig: Option<Mig>,
     /// `ok`, or what happened to this device's readings, in a sentence.
     pub counter_status: Text,
     /// Whether Windows counters were matched to this adapter; null where that has no meaning.
