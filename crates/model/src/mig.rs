@@ -32,7 +32,7 @@ pub struct MigInstance {
     pub attributes: Reading<Measured<MigAttributes>>,
     /// Load. NVML gives none of an instance: always missing, with `Mig`.
     pub gpu: Reading<Measured<Percent>>,
-    /// Processes that the driver names on it.
+    /// Processes that the driver names on it: see [`Self::processes`].
     pub listed: u32,
     /// Sum of their sizes.
     pub attributed: Total,
@@ -43,6 +43,12 @@ impl MigInstance {
     pub fn ids(&self) -> Option<(u32, u32)> {
         let ids = self.gpu_instance.value().zip(self.compute_instance.value());
         ids.map(|(gpu, compute)| (*gpu, *compute))
+    }
+
+    /// How many processes the driver names on it; nothing where it names none but a list is missing. At least so many
+    /// where `attributed.lists_missing`.
+    pub fn processes(&self) -> Option<u32> {
+        (self.listed > 0 || !self.attributed.lists_missing).then_some(self.listed)
     }
 
     /// The profile, the last word of the name where that has one: `3g.40gb`, `1c.3g.40gb`, `1g.10gb+me`.

@@ -123,6 +123,18 @@ impl Instance {
         })
     }
 
+    /// Whether one of its own lists was asked for and not given.
+    fn lacks_a_list(&self) -> bool {
+        let mut asked = self.calls.iter().filter(|(call, _)| call.is_list());
+        asked.any(|(call, answer)| match answer {
+            Ok(answer) => match answer.value.rc {
+                code::SUCCESS => false,
+                rc => *call != InstanceCall::MpsProcesses || rc != code::FUNCTION_NOT_FOUND,
+            },
+            Err(_) => true,
+        })
+    }
+
     fn ids(&self) -> Option<(u32, u32)> {
         let number = |call| match self.get(call) {
             Ok(Stamped {
@@ -190,7 +202,10 @@ impl Instance {
                 DeviceAnswers::provenance(DeviceCall::UtilizationRates, now),
             ),
             listed: 0,
-            attributed: Total::nothing(),
+            attributed: Total {
+                lists_missing: self.lacks_a_list(),
+                ..Total::nothing()
+            },
         }
     }
 }
@@ -259,7 +274,9 @@ pub(crate) fn account(device: &mut Device, processes: &[Process], lists_missing:
     for instance in &mut device.instances {
         let ids = instance.ids();
         let mut attributed = Total::nothing();
-        attributed.lists_missing = lists_missing || ids.is_none();
+        // Where its own lists were asked, the device's do not tell who is on it.
+        attributed.lists_missing =
+            lists_missing || ids.is_none() || instance.attributed.lists_missing;
         let charges = processes.iter().flat_map(|process| &process.charges);
         for charge in charges
             .filter(here)

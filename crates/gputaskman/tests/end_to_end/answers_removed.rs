@@ -326,6 +326,16 @@ fn no_question_is_needed_and_none_becomes_zero() {
     assert!(wrong.is_empty(), "\n{}", report(&wrong));
 }
 
+/// One card in MIG mode, whose lists leave open which instance a process is on: everything is asked of the instances too.
+fn split() -> Scenario {
+    let mut scenario = Scenario::servers();
+    scenario.devices.drain(..7);
+    scenario.devices[0].processes.drain(2..19);
+    scenario.devices[0].processes.truncate(5);
+    scenario.quirks.lists_without_instances = true;
+    scenario
+}
+
 #[test]
 fn drivers_that_misbehave_already_can_lose_more() {
     let mut text = String::new();
@@ -334,6 +344,8 @@ fn drivers_that_misbehave_already_can_lose_more() {
         Scenario::hanging(),
         Scenario::container_split(),
         Scenario::unified(),
+        Scenario::vgpu(),
+        split(),
     ] {
         let machine = Machine::new();
         for device in &scenario.devices {

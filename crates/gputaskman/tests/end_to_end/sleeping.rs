@@ -120,6 +120,26 @@ fn an_idle_card_keeps_its_figures_while_it_is_left_alone() {
 }
 
 #[test]
+fn what_rests_replays_as_it_was() {
+    for (second, wake) in [("suspended", ""), ("active", ""), ("suspended", "--wake")] {
+        let folder = crate::support::Folder::new();
+        let file = folder.at("resting.ndjson");
+        let driver = driver(Generation::R580, &two_cards());
+        let ran = Program::line(&format!("record --json -i 0.25 --count 5 {wake} -o"))
+            .arg(&file)
+            .driver(&driver)
+            .root(machine(second).path())
+            .run();
+        let replayed = Program::line("replay --json").arg(&file).run();
+        assert_eq!(
+            replayed.ended(0).text(),
+            ran.ended(0).text(),
+            "{second} {wake}"
+        );
+    }
+}
+
+#[test]
 fn a_key_on_the_screen_wakes_the_card_that_is_shown() {
     let machine = machine("suspended");
     let driver = driver(Generation::R580, &two_cards());

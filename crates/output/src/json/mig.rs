@@ -1,6 +1,6 @@
 //! MIG mode and instances of a device.
 
-use model::{Device, MigInstance, Reading, Stamp};
+use model::{Device, Gap, MigInstance, Reading, Stamp};
 
 use super::provenance::{Traces, gone};
 use super::v1;
@@ -42,7 +42,10 @@ fn instance(now: Stamp, it: &MigInstance) -> v1::MigInstance {
             vram_attributed_bytes: t.total("memory.vram_attributed_bytes", it.attributed),
         },
         gpu_pct: t.number("gpu_pct", &it.gpu, |share| share.0),
-        listed: it.listed,
+        listed: match it.processes() {
+            Some(count) => Some(count),
+            None => t.absent("listed", Gap::InputMissing),
+        },
         attributes: v1::MigAttributes {
             gpu_slices: t.measured("attributes.gpu_slices", parts, |it| it.gpu_slices),
             compute_slices: t.measured("attributes.compute_slices", parts, |it| it.compute_slices),

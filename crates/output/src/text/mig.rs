@@ -1,6 +1,6 @@
 //! The MIG instances of a GPU.
 
-use model::{Device, MigInstance};
+use model::{Device, Gap, MigInstance};
 
 use super::notes::{Notes, with_ages};
 use super::page::Page;
@@ -75,10 +75,14 @@ fn line(page: &mut Page, notes: &mut Notes, instance: &MigInstance, subject: &st
     } else {
         "size n/a".to_owned()
     };
-    let on_it = match instance.listed {
-        0 => "no process listed".to_owned(),
-        1 => format!("1 process with {held}"),
-        listed => format!("{listed} processes with {held}"),
+    let on_it = match instance.processes() {
+        None => format!(
+            "processes {}",
+            notes.gap("processes", &of, Gap::InputMissing)
+        ),
+        Some(0) => "no process listed".to_owned(),
+        Some(1) => format!("1 process with {held}"),
+        Some(listed) => format!("{listed} processes with {held}"),
     };
     items.push((on_it, None));
     page.items(

@@ -90,13 +90,14 @@ fn draw_line(
     if more > 0 {
         strip.put_right(&format!(" +{more} more "), look.dim());
     }
-    let plural = if instance.listed == 1 { "" } else { "es" };
     strip.put_right(" ", look.plain());
     let load = figure::measured(&instance.gpu, look, |share| figure::percent(*share) + "%");
-    strip.put_right(
-        &format!("{} process{plural}, load {}", instance.listed, load.text),
-        look.dim(),
-    );
+    let processes = match instance.processes() {
+        None => "processes n/a".to_owned(),
+        Some(1) => "1 process".to_owned(),
+        Some(count) => format!("{count} processes"),
+    };
+    strip.put_right(&format!("{processes}, load {}", load.text), look.dim());
     strip.skip(1);
     if let (Some(used), Some(total)) = (memory.used.value(), memory.total.value()) {
         if let Some(share) = used.percent_of(*total) {

@@ -34,7 +34,7 @@ pub struct MigInstance {
     /// Load, percent. The driver gives none of an instance.
     pub gpu_pct: Option<f64>,
     /// Processes that the driver names on it.
-    pub listed: u32,
+    pub listed: Option<u32>,
     /// What it consists of.
     pub attributes: MigAttributes,
     /// Classes and reasons.
