@@ -78,6 +78,17 @@ fn with_the_option_it_is_read() {
     let woken = with(&document["devices"], "pci", SECOND);
     assert_eq!(woken["name"], "NVIDIA RTX A6000");
     assert_eq!(woken["memory"]["vram_total_bytes"], 48_u64 << 30);
+    let listed = Program::line("--list-gpus")
+        .driver(&driver(Generation::R580, &two_cards()))
+        .root(machine("suspended").path())
+        .run();
+    let listed = listed.ended(0).text();
+    assert!(
+        listed
+            .lines()
+            .any(|line| line.contains(SECOND) && line.ends_with("suspended")),
+        "{listed}"
+    );
     let without = &documents(&machine("suspended"), &two_cards(), "--json")[0];
     assert_eq!(
         with(&without["devices"], "pci", SECOND)["name"],

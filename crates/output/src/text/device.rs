@@ -272,7 +272,9 @@ pub(super) fn list(snapshot: &Snapshot) -> String {
                 device.uuid.gap(),
             ),
         ];
-        let labels = device.labels().map(str::to_owned);
+        let asleep = device.power_state.value() == Some(&PowerState::Suspended);
+        let labels = asleep.then_some("suspended").into_iter();
+        let labels = labels.chain(device.labels()).map(str::to_owned);
         let columns: Vec<String> = columns.into_iter().chain(labels).collect();
         out.push_str(format::sanitize(&columns.join("  ")).trim_end());
         out.push('\n');
