@@ -109,7 +109,7 @@ pub(crate) fn account(
             // device is a matter of sizes. By category, only rows with a measured owner count.
             let known = charge.memory.vram.known();
             attributed.include(known.map(ChargedBytes::value));
-            if known.is_some_and(|bytes| bytes.measured().is_none()) {
+            if process.pid_match.is_some() {
                 continue;
             }
             let size = known.and_then(ChargedBytes::measured);
@@ -213,11 +213,10 @@ pub(crate) fn measured_total(devices: &[Device], processes: &[Process]) -> Total
     total.lists_missing = devices
         .iter()
         .any(|device| device.memory.attributed.lists_missing);
-    for charge in processes.iter().flat_map(|process| &process.charges) {
-        match charge.memory.vram.known() {
-            Some(ChargedBytes::Inferred(_)) => {}
-            known => total.include(known.and_then(ChargedBytes::measured)),
-        }
+    let owned = processes.iter().filter(|it| it.pid_match.is_none());
+    for charge in owned.flat_map(|process| &process.charges) {
+        let size = charge.memory.vram.known();
+        total.include(size.and_then(ChargedBytes::measured));
     }
     total
 }

@@ -11,6 +11,7 @@ use raw::{Machine, MachineFacts, Tick, TickPlan};
 
 use crate::assemble;
 use crate::backends::{self, Evidence};
+use crate::health;
 use crate::host::Host;
 use crate::models::{Findings, Models};
 use crate::nvml::{Nvml, Resting};
@@ -222,6 +223,7 @@ impl Collector {
             for device in &mut devices {
                 let gaps = list_gaps.get(&device.index).map_or(&[][..], Vec::as_slice);
                 assemble::account(device, &processes, gaps, now, &mut account_notices);
+                account_notices.extend(health::notice(device));
             }
         });
         notices.append(&mut account_notices);
@@ -283,8 +285,13 @@ impl Collector {
                 severity: Severity::Info,
                 subject: "processes".into(),
                 text: format!(
-                    "{unreadable} process(es) of other users cannot be looked into; run with sudo \
-                     to see their models"
+                    "{unreadable} process(es) cannot be looked into{}",
+                    match facts.privileged {
+                        Some(true) =>
+                            " although this runs as root: a container or a security module \
+                             withholds the right (CAP_SYS_PTRACE)",
+                        Some(false) | None => "; run with sudo to see their models",
+                    }
                 )
                 .into(),
             });
@@ -380,6 +387,7 @@ fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
         };
     }
     Device {
+        driver_index: None,
         index: 0,
         key: DeviceKey::Pci(address),
         vendor: Vendor::Nvidia,

@@ -11,6 +11,7 @@
 mod assemble;
 mod backends;
 mod collector;
+mod health;
 mod host;
 mod models;
 mod nvml;

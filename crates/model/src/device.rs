@@ -118,6 +118,9 @@ pub enum PowerState {
 /// A GPU: who it is, and its readings. Each reading may be missing on its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
+    /// The driver's own number (NVML's index, as `nvidia-smi` counts); `None` where the driver was not
+    /// asked or has none. [`Self::index`] goes by memory instead.
+    pub driver_index: Option<u32>,
     /// Position in index order, from 0; what `--gpu N` takes.
     pub index: u32,
     /// Identity.

@@ -117,7 +117,10 @@ impl Gap {
             Self::Permission => (
                 "permission",
                 "the rights to read it are missing",
-                Some("run with sudo, or as the user who owns the process"),
+                Some(
+                    "run with sudo, or as the user who owns the process; inside a container even root may \
+                     need CAP_SYS_PTRACE",
+                ),
             ),
             Self::NotPresent => ("not_present", "it does not exist here", None),
             Self::HiddenByDriver => (
@@ -166,7 +169,7 @@ impl Gap {
             Self::Asleep => (
                 "asleep",
                 "the device sleeps and is not woken for this",
-                None,
+                Some("W on the screen, or --wake, wakes it and reads it"),
             ),
             Self::Stale => ("stale", "the last answer is too old to show", None),
             Self::TimedOut => ("timed_out", "the source did not answer in time", None),

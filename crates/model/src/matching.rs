@@ -80,7 +80,7 @@ impl MatchReason {
         match self {
             Self::Count => (
                 "count",
-                "every entry of the driver and every process that could hold one is accounted for",
+                "as many entries as processes that could hold one, taken in order of creation",
             ),
             Self::Start => (
                 "start",

@@ -28,18 +28,20 @@ pub(crate) fn rows(snapshot: &Snapshot) -> impl Iterator<Item = (&Process, &Char
 }
 
 /// The sum of the rows with a measured owner, and that of the rows with an inferred one. A row
-/// without a size counts as missing in the first.
+/// without a size counts as missing in its own sum.
 pub(crate) fn totals(snapshot: &Snapshot) -> (Total, Total) {
     let mut measured = Total::nothing();
     let mut inferred = Total::nothing();
     let no_list = |device: &model::Device| device.memory.attributed.lists_missing;
     measured.lists_missing = snapshot.selected_devices().any(no_list);
-    for (_, charge) in rows(snapshot) {
-        match charge.memory.vram.known() {
-            Some(ChargedBytes::Inferred(size)) => inferred.include(Some(size.value)),
-            Some(ChargedBytes::Measured(size)) => measured.include(Some(size.value)),
-            None => measured.include(None),
-        }
+    for (process, charge) in rows(snapshot) {
+        let size = charge.memory.vram.known();
+        let sum = match size {
+            Some(ChargedBytes::Inferred(_)) => &mut inferred,
+            None if process.pid_match.is_some() => &mut inferred,
+            Some(ChargedBytes::Measured(_)) | None => &mut measured,
+        };
+        sum.include(size.map(ChargedBytes::value));
     }
     (measured, inferred)
 }

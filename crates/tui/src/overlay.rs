@@ -247,6 +247,10 @@ fn help(look: Look) -> Vec<Paragraph> {
         sample(look.pending(), Class::Pending, "not there yet"),
         sample("0", Class::Measured, "zero was measured"),
     ]);
+    out.push(entry(
+        "H:1234",
+        "a number of the host's PID namespace, outside this container",
+    ));
     let bound = format!("{}3.95G", look.at_least());
     out.push(entry(&bound, "a lower bound: some rows have no size"));
     out.push(entry("✓", "model confirmed by two kinds of evidence"));
@@ -257,6 +261,18 @@ fn help(look: Look) -> Vec<Paragraph> {
         "K M G",
         "KiB, MiB, GiB: 1024, three significant digits",
     ));
+    out.push(blank());
+    out.push(head("Names"));
+    out.push(entry(
+        "GPU 0",
+        "the one with the most memory; the driver's own numbers are in --list-gpus",
+    ));
+    out.push(entry(
+        "list C G M",
+        "the driver's lists: compute, graphics, MPS clients",
+    ));
+    out.push(entry("MIG 1/0", "GPU instance and compute instance"));
+    out.push(entry("LIMIT", "what holds the clocks down"));
     out.push(blank());
     out.push(head("Letters in the memory bar"));
     for category in model::Category::ALL {
@@ -271,7 +287,10 @@ fn help(look: Look) -> Vec<Paragraph> {
         "unattributed: used, but no process accounts for it",
     ));
     out.push(entry("R", "reserved by the driver and the firmware"));
-    out.push(entry("P", "in the bar of a MIG instance: its processes"));
+    out.push(entry(
+        "P",
+        "in the bar of a MIG instance: processes of its GPU instance, whose memory it is",
+    ));
     out.push(entry(".", "free"));
     out.push(blank());
     out.push(head("Letters inside a process"));

@@ -138,6 +138,7 @@ fn device(
         None => clock(DeviceCall::ClockSm),
     };
     Device {
+        driver_index: Some(slot),
         index: 0,
         key,
         vendor: Vendor::Nvidia,

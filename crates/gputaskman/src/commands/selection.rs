@@ -32,7 +32,12 @@ pub(super) fn check(selector: Option<&Selector>, snapshot: &Snapshot) -> Result<
                 1 => "only GPU 0".to_owned(),
                 count => format!("GPUs 0 to {}", count - 1),
             };
-            anyhow::anyhow!("GPU {selector} does not exist: this machine has {range}")
+            let whole = if selector.to_string().starts_with("MIG-") {
+                " (a MIG instance cannot be selected, only its GPU)"
+            } else {
+                ""
+            };
+            anyhow::anyhow!("GPU {selector} does not exist{whole}: this machine has {range}")
         }
     };
     let valid = if devices.is_empty() {

@@ -83,6 +83,7 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
     let uuid = format!("GPU-00000000-0000-4000-8000-{index:012}");
     let memory = "nvmlDeviceGetMemoryInfo_v2";
     Device {
+        driver_index: Some(u32::from(index)),
         index: u32::from(index),
         key: DeviceKey::Pci(pci),
         vendor: Vendor::Nvidia,

@@ -10,6 +10,10 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
     let t = &mut traces;
     v1::Device {
         index: device.index,
+        driver_index: match device.driver_index {
+            Some(index) => Some(index),
+            None => t.absent("driver_index", Gap::NotApplicable),
+        },
         vendor: device.vendor.id(),
         name: t.measured("name", &device.name, Clone::clone),
         uuid: t.measured("uuid", &device.uuid, Clone::clone),

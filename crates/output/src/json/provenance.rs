@@ -306,7 +306,9 @@ pub(super) const fn basis_id(basis: InferenceBasis) -> &'static str {
 pub(super) const fn basis_sentence(basis: InferenceBasis) -> &'static str {
     match basis {
         InferenceBasis::Start => "measured; the owner was seen starting",
-        InferenceBasis::Count => "measured; every entry and candidate is accounted for",
+        InferenceBasis::Count => {
+            "measured; as many entries as candidates, taken in order of creation"
+        }
         InferenceBasis::Order => "measured; the owner is a guess by start order",
     }
 }

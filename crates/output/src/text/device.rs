@@ -272,10 +272,18 @@ pub(super) fn list(snapshot: &Snapshot) -> String {
                 device.uuid.gap(),
             ),
         ];
+        let other_number = device
+            .driver_index
+            .filter(|number| *number != device.index)
+            .map(|number| format!("the driver's number {number}"));
         let asleep = device.power_state.value() == Some(&PowerState::Suspended);
         let labels = asleep.then_some("suspended").into_iter();
         let labels = labels.chain(device.labels()).map(str::to_owned);
-        let columns: Vec<String> = columns.into_iter().chain(labels).collect();
+        let columns: Vec<String> = columns
+            .into_iter()
+            .chain(other_number)
+            .chain(labels)
+            .collect();
         out.push_str(format::sanitize(&columns.join("  ")).trim_end());
         out.push('\n');
         super::mig::list(&mut out, device, label + 2 + widest);

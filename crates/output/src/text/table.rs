@@ -38,7 +38,17 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot) {
     let rows: Vec<(&Process, &Charge)> = shown::rows(snapshot).collect();
     if shown::processes(snapshot).next().is_none() {
         page.line("processes");
-        page.line("  none listed");
+        let asleep = |device: &&model::Device| {
+            device.power_state.value() == Some(&model::PowerState::Suspended)
+        };
+        let unread = |device: &&model::Device| device.memory.attributed.lists_missing;
+        page.line(if snapshot.selected_devices().any(|it| unread(&it)) {
+            "  not known: a process list of the driver could not be read"
+        } else if snapshot.selected_devices().any(|it| asleep(&it)) {
+            "  not known: the GPU is asleep and is not asked"
+        } else {
+            "  none listed"
+        });
         return;
     }
     let layout = layout(snapshot, &rows, notes, page.width());

@@ -1,7 +1,7 @@
 //! Under a row: its match, its models with evidence, what is inside its memory, its server.
 
 use model::{
-    Bytes, Estimated, Model, PidMark, Placement, Process, Reading, Reported, Segment, SegmentKind,
+    Bytes, Estimated, Model, Placement, Process, Reading, Reported, Segment, SegmentKind,
     Snapshot,
 };
 
@@ -20,14 +20,10 @@ pub(super) fn write(
     let subject = process.key.to_string();
     let label = |name: &str| format!("{:indent$}{name:8}  ", "");
     if let Some(entry) = process.pid_match {
-        let how = match entry.why.mark() {
-            PidMark::Sure => "sure: ",
-            PidMark::Guess => "",
-        };
         page.sentence(
             &label("match"),
             &format!(
-                "the driver's number {}; {how}{}",
+                "the driver's number {}; {}",
                 entry.foreign_pid,
                 entry.why.sentence()
             ),
@@ -49,7 +45,10 @@ pub(super) fn write(
         let runtimes = process::runtimes(notes, &subject, process);
         page.items(&label("runtimes"), &[runtimes]);
     }
-    if let Some(Some(container)) = process.container.value() {
+    // Without a name there is nothing here that the column of a wide page does not tell.
+    if let Some(Some(container)) = process.container.value()
+        && (container.name.value().is_some() || !process.models.is_empty() || page.width() < 80)
+    {
         page.items(&label("in"), &process::place(notes, &subject, container));
     }
     let inside = inside(notes, &subject, snapshot, process);

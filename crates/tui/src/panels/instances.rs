@@ -1,6 +1,6 @@
 //! The MIG instances of the device, one a line.
 
-use model::MigInstance;
+use model::{Device, MigInstance};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
@@ -53,13 +53,14 @@ impl Panel for Instances {
         let beyond = device.instances.len().saturating_sub(lines);
         for (line, instance) in (0..area.height).zip(&device.instances) {
             let more = if line + 1 == area.height { beyond } else { 0 };
-            draw_line(look, instance, more, area, line, buffer);
+            draw_line(look, device, instance, more, area, line, buffer);
         }
     }
 }
 
 fn draw_line(
     look: Look,
+    device: &Device,
     instance: &MigInstance,
     more: usize,
     area: Rect,
@@ -114,7 +115,7 @@ fn draw_line(
                 style,
                 hollow,
             };
-            let rows = instance.attributed.known.as_f64().min(used.as_f64());
+            let rows = attributed_of_gpu_instance(device, instance).min(used.as_f64());
             let parts = [
                 part('P', rows, look.chart(), false),
                 part('U', used.as_f64() - rows, look.dim(), true),
@@ -126,6 +127,17 @@ fn draw_line(
     } else if let Some(gap) = memory.used.gap() {
         strip.put(gap.sentence(), look.dim());
     }
+}
+
+/// Memory is that of the GPU instance: its other compute instances' processes are in it too.
+fn attributed_of_gpu_instance(device: &Device, instance: &MigInstance) -> f64 {
+    let gpu = |instance: &MigInstance| instance.ids().map(|(gpu, _)| gpu);
+    let siblings = device.instances.iter().filter(|other| {
+        other.slot == instance.slot || (gpu(other).is_some() && gpu(other) == gpu(instance))
+    });
+    siblings
+        .map(|sibling| sibling.attributed.known.as_f64())
+        .sum()
 }
 
 /// GPU and compute instance, or the driver's slot where they are unknown.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use model::{Device, PowerState};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
@@ -53,11 +54,7 @@ impl Panel for Processes {
         if view.state.rows.is_empty() {
             let mut strip = Strip::new(buffer, look, area, top);
             strip.skip(1);
-            let text = match view.snapshot {
-                None => "waiting for the first answer",
-                Some(_) if view.state.all_devices => "no process holds memory on any GPU",
-                Some(_) => "no process holds memory on this GPU",
-            };
+            let text = why_empty(view);
             strip.put(text, look.dim());
             return;
         }
@@ -71,6 +68,31 @@ impl Panel for Processes {
                 draw_row(view, &arrangement, row, selected, area, y, buffer);
             }
         }
+    }
+}
+
+/// Why there is no row: nothing is not the same as nothing seen.
+fn why_empty(view: View<'_>) -> &'static str {
+    let Some(snapshot) = view.snapshot else {
+        return "waiting for the first answer";
+    };
+    let all = view.state.all_devices;
+    let shown: Vec<&Device> = match view.device() {
+        Some(device) if !all => vec![device],
+        _ => snapshot.devices.iter().collect(),
+    };
+    let asleep = |device: &&Device| device.power_state.value() == Some(&PowerState::Suspended);
+    if shown
+        .iter()
+        .any(|device| device.memory.attributed.lists_missing)
+    {
+        "the processes are not known: a list of the driver could not be read (n: why)"
+    } else if shown.iter().any(asleep) {
+        "the processes are not known: the GPU is asleep and is not asked"
+    } else if all {
+        "no process holds memory on any GPU"
+    } else {
+        "no process holds memory on this GPU"
     }
 }
 

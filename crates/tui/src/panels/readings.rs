@@ -94,6 +94,9 @@ impl Item {
     }
 }
 
+/// Place of what explains a held clock: behind load, memory activity, temperature and power.
+const AFTER_POWER: usize = 4;
+
 fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
     let share = |reading| figure::measured(reading, look, |value| figure::percent(*value));
     let number = |reading| {
@@ -151,12 +154,9 @@ fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
             label: "LIMIT",
             values: vec![(text.into(), look.warning())],
         };
-        // Heat and defects go before what is there all the time; a power limit may be cut off.
-        if reasons.slowdown() {
-            items.insert(0, limit);
-        } else {
-            items.push(limit);
-        }
+        // Heat and defects go before what is there all the time; a power limit follows the power.
+        let at = if reasons.slowdown() { 0 } else { AFTER_POWER };
+        items.insert(at, limit);
     }
     items
 }

@@ -12,6 +12,8 @@ use super::{Mig, ProvenanceMap};
 pub struct Device {
     /// What `--gpu` takes.
     pub index: u32,
+    /// The driver's own number, as `nvidia-smi` counts; null where the driver was not asked.
+    pub driver_index: Option<u32>,
     /// `nvidia`, `amd`, `intel`, `other`.
     pub vendor: &'static str,
     /// Marketing name.
