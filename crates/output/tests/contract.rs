@@ -99,6 +99,7 @@ fn every_number_has_a_class_a_source_and_an_age() {
         "unreadable",
         "selected_device",
         "index",
+        "driver_index",
         "device_index",
         "pid",
         "foreign_pid",

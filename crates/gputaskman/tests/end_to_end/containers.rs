@@ -173,7 +173,6 @@ fn containers_of_every_runtime_are_named() {
         "CONTAINER".to_owned(),
         format!("canaryname {}", short(1)),
         format!("docker {}", short(12)),
-        format!("docker {}  name n/a", short(12)),
         "pod ai/llm-0".to_owned(),
         format!("pod UID {UID}"),
         "container name of 4012".to_owned(),

@@ -1,8 +1,7 @@
 //! Under a row: its match, its models with evidence, what is inside its memory, its server.
 
 use model::{
-    Bytes, Estimated, Model, Placement, Process, Reading, Reported, Segment, SegmentKind,
-    Snapshot,
+    Bytes, Estimated, Model, Placement, Process, Reading, Reported, Segment, SegmentKind, Snapshot,
 };
 
 use super::notes::{Cell, Notes, with_ages};
