@@ -11,6 +11,7 @@
 mod assemble;
 mod backends;
 mod collector;
+pub mod drm;
 mod host;
 mod models;
 mod nvml;

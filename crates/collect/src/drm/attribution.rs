@@ -1,0 +1,514 @@
+//! Whose is the memory: what of a device may be charged to which process.
+//!
+//! A *client* is one opening of a device's node; copies of its descriptor are the same client. A process is charged
+//! only if every one of its clients on the device passes every rule: a part of a process's memory is no figure for
+//! the process. What cannot be charged stays in the device's remainder.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Gap;
+
+use super::engines::{Baselines, Loads, Newcomer};
+use super::fdinfo::{Fdinfo, Number, Region, Unreadable};
+use super::memory::{Place, place};
+
+/// Through which node a device was opened.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Node {
+    /// `/dev/dri/cardN`, with display control: buffers of others are shown through it.
+    Primary,
+    /// `/dev/dri/renderDN`.
+    Render,
+}
+
+/// One descriptor of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Descriptor {
+    /// The device, by a number that the caller chose.
+    pub slot: u32,
+    /// Its node.
+    pub node: Node,
+    /// Whether the node has been taken away since.
+    pub is_deleted: bool,
+    /// When the text was read, monotonic nanoseconds.
+    pub at_ns: u64,
+    /// Its text, or why there is none.
+    pub text: Result<Fdinfo, Gap>,
+}
+
+/// A process with at least one descriptor of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holder {
+    /// Number.
+    pub pid: u32,
+    /// Start time, ticks since boot.
+    pub start_ticks: u64,
+    /// Whether it has `/dev/kfd` open.
+    pub has_kfd: bool,
+    /// Its descriptors.
+    pub descriptors: Vec<Descriptor>,
+}
+
+/// What was seen at one time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Start of the newest complete search for holders, monotonic nanoseconds.
+    pub searched_ns: u64,
+    /// Whether the search was complete and is recent enough to count.
+    pub is_complete: bool,
+    /// Everybody who was found.
+    pub holders: Vec<Holder>,
+    /// Processes whose descriptors cannot be listed.
+    pub unreadable: Vec<u32>,
+}
+
+/// One process on one device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Number.
+    pub pid: u32,
+    /// Start time.
+    pub start_ticks: u64,
+    /// The device.
+    pub slot: u32,
+    /// Device memory that is certainly the process's, bytes.
+    pub vram: Result<u64, Gap>,
+    /// System memory that the device can reach and that is certainly the process's, bytes.
+    pub system: Result<u64, Gap>,
+    /// Why memory is not charged, the first reason first.
+    pub reasons: Vec<Gap>,
+    /// Device memory its clients have, shared or not, bytes. For reference: never to be added up.
+    pub vram_resident: Result<u64, Gap>,
+    /// The same of system memory.
+    pub system_resident: Result<u64, Gap>,
+    /// Bounds of what is its own where nothing can be charged, bytes.
+    pub vram_bounds: Option<Bounds>,
+    /// Bytes that the driver would rather have in device memory and that are not there.
+    pub displaced: Option<u64>,
+    /// Load by engine class as the driver names it, percent, 0 to 100.
+    pub loads: Result<Loads, Gap>,
+    /// Clients.
+    pub clients: u32,
+    /// Driver, as the texts name it.
+    pub driver: Option<String>,
+    /// When the newest text was read, monotonic nanoseconds.
+    pub at_ns: u64,
+}
+
+/// The least and the most it can be, bytes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Bounds {
+    /// What is not shared at all.
+    pub low: u64,
+    /// Everything that is there.
+    pub high: u64,
+}
+
+/// Every reason in order of precedence.
+const PRECEDENCE: [Gap; 11] = [
+    Gap::PartialScan,
+    Gap::Asleep,
+    Gap::TimedOut,
+    Gap::Incomplete,
+    Gap::SharedClient,
+    Gap::DeviceGone,
+    Gap::NoStats,
+    Gap::PrimaryNode,
+    Gap::Legacy,
+    Gap::UnreadableValue,
+    Gap::SharedBuffers,
+];
+
+/// Reasons that leave nothing to say about engines either.
+const WITHOUT_LOAD: [Gap; 7] = [
+    Gap::PartialScan,
+    Gap::Asleep,
+    Gap::TimedOut,
+    Gap::Incomplete,
+    Gap::SharedClient,
+    Gap::DeviceGone,
+    Gap::NoStats,
+];
+
+/// A client by device and number.
+pub(super) type ClientId = (u32, u64);
+
+/// A process by number and start time.
+pub(super) type ProcessId = (u32, u64);
+
+/// Attribution over time: what is kept is the counters from which loads are computed.
+#[derive(Debug, Default)]
+pub struct Attribution {
+    baselines: Baselines,
+    before: Option<Before>,
+}
+
+/// What was seen the time before.
+#[derive(Debug)]
+struct Before {
+    searched_ns: u64,
+    is_complete: bool,
+    clients: BTreeSet<ClientId>,
+    /// Processes of which a part could not be read.
+    incomplete: BTreeSet<ProcessId>,
+    unreadable: BTreeSet<u32>,
+}
+
+impl Attribution {
+    /// Takes in what was seen, and says whose it is. `times_work` says whether the driver of a device times work
+    /// that is submitted through `/dev/kfd`.
+    pub fn take(&mut self, sample: &Sample, has_user_queues: impl Fn(u32) -> bool) -> Vec<Row> {
+        let parts = parts(sample);
+        let mut owners: BTreeMap<ClientId, BTreeSet<ProcessId>> = BTreeMap::new();
+        for ((process, _), part) in &parts {
+            for client in part.clients.keys() {
+                owners.entry(*client).or_default().insert(*process);
+            }
+        }
+        let is_shared = |client: &ClientId| owners.get(client).is_some_and(|them| them.len() > 1);
+        if !sample.is_complete {
+            self.baselines.forget();
+        }
+        let mut rows = Vec::new();
+        let mut incomplete = BTreeSet::new();
+        for ((process, slot), part) in &parts {
+            let mut reasons = part.reasons.clone();
+            if !sample.is_complete {
+                reasons.insert(Gap::PartialScan);
+            }
+            if part.clients.keys().any(is_shared) {
+                reasons.insert(Gap::SharedClient);
+            }
+            let reasons: Vec<Gap> = PRECEDENCE
+                .into_iter()
+                .filter(|reason| reasons.contains(reason))
+                .collect();
+            if reasons
+                .iter()
+                .any(|r| [Gap::Incomplete, Gap::Asleep, Gap::TimedOut].contains(r))
+            {
+                incomplete.insert(*process);
+            }
+            let loads = self.loads(sample, *process, part);
+            let without = reasons.iter().find(|reason| WITHOUT_LOAD.contains(reason));
+            let loads = match without {
+                _ if part.has_kfd && has_user_queues(*slot) => Err(Gap::Kfd),
+                Some(reason) => Err(*reason),
+                None if part.clients.is_empty() => {
+                    Err(reasons.first().copied().unwrap_or(Gap::NoStats))
+                }
+                None => loads,
+            };
+            rows.push(part.row(*process, *slot, reasons, loads));
+        }
+        if sample.is_complete {
+            self.baselines.end();
+        }
+        self.before = Some(Before {
+            searched_ns: sample.searched_ns,
+            is_complete: sample.is_complete,
+            clients: owners.into_keys().collect(),
+            incomplete,
+            unreadable: sample.unreadable.iter().copied().collect(),
+        });
+        rows
+    }
+
+    /// Loads of all clients of a process on a device together, and their counters for the next time.
+    fn loads(
+        &mut self,
+        sample: &Sample,
+        process: ProcessId,
+        part: &Part<'_>,
+    ) -> Result<Loads, Gap> {
+        let unread = part.reasons.contains(&Gap::Incomplete);
+        if !sample.is_complete || unread {
+            return Err(Gap::NoBaseline);
+        }
+        let mut sum = Ok(Loads::new());
+        for (id, (text, at_ns)) in &part.clients {
+            let newcomer = self.newcomer(process, *id);
+            let loads = self.baselines.take((process, *id), text, *at_ns, newcomer);
+            sum = match (sum, loads) {
+                (Ok(sum), Ok(loads)) => Ok(super::engines::add(sum, loads)),
+                (Err(Gap::NoBaseline), _) | (_, Err(Gap::NoBaseline)) => Err(Gap::NoBaseline),
+                (Err(gap), _) | (_, Err(gap)) => Err(gap),
+            };
+        }
+        sum
+    }
+
+    /// What is known of a client without counters from the time before.
+    fn newcomer(&self, process: ProcessId, client: ClientId) -> Newcomer {
+        match &self.before {
+            None => Newcomer::FirstSample,
+            Some(before)
+                if !before.is_complete
+                    || before.incomplete.contains(&process)
+                    || before.unreadable.contains(&process.0) =>
+            {
+                Newcomer::NoBaseline
+            }
+            // It has come from another process, with its history.
+            Some(before) if before.clients.contains(&client) => Newcomer::FirstSample,
+            Some(before) => Newcomer::OpenedSince(before.searched_ns),
+        }
+    }
+}
+
+/// What one process has of one device.
+#[derive(Default)]
+struct Part<'a> {
+    /// Its clients with their texts and the moments of these.
+    clients: BTreeMap<ClientId, (&'a Fdinfo, u64)>,
+    /// Texts that name no client.
+    nameless: Vec<&'a Fdinfo>,
+    reasons: BTreeSet<Gap>,
+    has_kfd: bool,
+    driver: Option<&'a str>,
+    at_ns: u64,
+}
+
+fn parts(sample: &Sample) -> BTreeMap<(ProcessId, u32), Part<'_>> {
+    let mut parts: BTreeMap<(ProcessId, u32), Part<'_>> = BTreeMap::new();
+    for holder in &sample.holders {
+        let process = (holder.pid, holder.start_ticks);
+        for descriptor in &holder.descriptors {
+            let part = parts.entry((process, descriptor.slot)).or_default();
+            part.has_kfd = holder.has_kfd;
+            part.add(descriptor);
+        }
+    }
+    for part in parts.values_mut() {
+        let texts: Vec<&Fdinfo> = part.texts().collect();
+        part.reasons.extend(texts.into_iter().flat_map(doubts));
+    }
+    parts
+}
+
+impl<'a> Part<'a> {
+    fn add(&mut self, descriptor: &'a Descriptor) {
+        self.at_ns = self.at_ns.max(descriptor.at_ns);
+        if descriptor.node == Node::Primary {
+            self.reasons.insert(Gap::PrimaryNode);
+        }
+        let text = match &descriptor.text {
+            Ok(text) => text,
+            Err(gap @ (Gap::Asleep | Gap::TimedOut)) => {
+                self.reasons.insert(*gap);
+                return;
+            }
+            Err(_) => {
+                self.reasons.insert(Gap::Incomplete);
+                return;
+            }
+        };
+        self.driver = self.driver.or(text.driver.as_deref());
+        match text.client {
+            Some(Ok(id)) if text.driver.is_some() => {
+                self.clients
+                    .entry((descriptor.slot, id))
+                    .or_insert((text, descriptor.at_ns));
+            }
+            _ if text.is_old_dialect && text.driver.is_none() => {
+                self.reasons.insert(Gap::Legacy);
+                self.nameless.push(text);
+            }
+            _ if text.has_stats() => {
+                self.reasons.insert(Gap::Incomplete);
+                self.nameless.push(text);
+            }
+            _ if descriptor.is_deleted => {
+                self.reasons.insert(Gap::DeviceGone);
+            }
+            _ => {
+                self.reasons.insert(Gap::NoStats);
+            }
+        }
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &'a Fdinfo> {
+        let clients = self.clients.values().map(|(text, _)| *text);
+        clients.chain(self.nameless.iter().copied())
+    }
+
+    fn row(
+        &self,
+        (pid, start_ticks): ProcessId,
+        slot: u32,
+        reasons: Vec<Gap>,
+        loads: Result<Loads, Gap>,
+    ) -> Row {
+        let resident = |place| {
+            self.resident(place)
+                .map_err(|gap| reasons.first().copied().unwrap_or(gap))
+        };
+        // A size that cannot be read leaves the other one as it is; a flaw in what is shared does not.
+        let charged = |place| match *reasons {
+            [] => self.resident(place),
+            [Gap::UnreadableValue] if !self.has_unreadable_share() => self.resident(place),
+            [first, ..] => Err(first),
+        };
+        let single = !reasons.contains(&Gap::SharedClient);
+        let bounded = !reasons.is_empty()
+            && reasons
+                .iter()
+                .all(|r| [Gap::PrimaryNode, Gap::SharedBuffers].contains(r));
+        Row {
+            pid,
+            start_ticks,
+            slot,
+            vram: charged(Place::Device),
+            system: charged(Place::System),
+            vram_resident: resident(Place::Device),
+            system_resident: resident(Place::System),
+            vram_bounds: bounded.then(|| self.vram_bounds()).flatten(),
+            displaced: single.then(|| self.displaced()).flatten(),
+            loads,
+            clients: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
+            driver: self.driver.map(str::to_owned),
+            at_ns: self.at_ns,
+            reasons,
+        }
+    }
+
+    /// What lies in a kind of memory, over all clients.
+    fn resident(&self, wanted: Place) -> Result<u64, Gap> {
+        let mut sum: Option<u64> = None;
+        for text in self.texts() {
+            let required = has_required_regions(text);
+            let mut found = false;
+            for region in regions(text, wanted) {
+                let here = region.here();
+                if here.is_none() && !required {
+                    return Err(Gap::Legacy);
+                }
+                found = true;
+                match here {
+                    Some(Ok(bytes)) => {
+                        sum = Some(sum.map_or(bytes, |sum| sum.saturating_add(bytes)));
+                    }
+                    Some(Err(Unreadable)) | None => return Err(Gap::UnreadableValue),
+                }
+            }
+            if !found && required {
+                return Err(Gap::UnreadableValue);
+            }
+        }
+        sum.ok_or(Gap::NoCounter)
+    }
+
+    fn has_unreadable_share(&self) -> bool {
+        self.texts()
+            .flat_map(|text| text.regions.values())
+            .any(|region| matches!(region.shared, Some(Err(Unreadable))))
+    }
+
+    /// Drivers whose `shared` and `resident` are of the same buffers: a buffer in device memory that is shared is
+    /// counted in `shared` of that region too.
+    fn vram_bounds(&self) -> Option<Bounds> {
+        const DRIVERS: [&str; 3] = ["amdgpu", "i915", "xe"];
+        let mut bounds = Bounds { low: 0, high: 0 };
+        let mut found = false;
+        for text in self.texts() {
+            if !DRIVERS.contains(&text.driver.as_deref()?) {
+                return None;
+            }
+            for region in regions(text, Place::Device) {
+                let (Some(Ok(here)), Some(Ok(shared))) = (region.here(), region.shared) else {
+                    return None;
+                };
+                found = true;
+                bounds.low = bounds.low.saturating_add(here.saturating_sub(shared));
+                bounds.high = bounds.high.saturating_add(here);
+            }
+        }
+        found.then_some(bounds)
+    }
+
+    /// amdgpu counts `total` where a buffer should be and `resident` where it is.
+    fn displaced(&self) -> Option<u64> {
+        let mut sum: Option<u64> = None;
+        for text in self.texts() {
+            if text.driver.as_deref() != Some("amdgpu") {
+                return None;
+            }
+            for region in regions(text, Place::Device) {
+                let (Some(Ok(total)), Some(Ok(here))) = (region.total, region.resident) else {
+                    return None;
+                };
+                let away = total.saturating_sub(here);
+                sum = Some(sum.map_or(away, |sum| sum.saturating_add(away)));
+            }
+        }
+        sum
+    }
+}
+
+/// Reasons that lie in a text itself.
+fn doubts(text: &Fdinfo) -> BTreeSet<Gap> {
+    let mut doubts = BTreeSet::new();
+    let printed = |region: &Region| {
+        [region.total, region.shared, region.resident, region.memory]
+            .iter()
+            .any(Option::is_some)
+    };
+    let required = required_regions(text);
+    let missing = required.iter().any(|name| {
+        let region = text.regions.get(*name);
+        region.is_none_or(|region| region.shared.is_none())
+    });
+    let silent = text
+        .regions
+        .values()
+        .any(|region| printed(region) && region.shared.is_none());
+    // amdgpu prints what it calls `cpu` without a share in some versions; there the two that matter decide.
+    let is_legacy = if required.is_empty() {
+        text.regions.is_empty() || silent
+    } else {
+        missing
+    };
+    if is_legacy {
+        doubts.insert(Gap::Legacy);
+    }
+    let shares = || text.regions.values().filter_map(|region| region.shared);
+    if shares().any(|shared: Number| shared.is_err()) {
+        doubts.insert(Gap::UnreadableValue);
+    }
+    if shares().any(|shared| matches!(shared, Ok(1..))) {
+        doubts.insert(Gap::SharedBuffers);
+    }
+    let unread = [Place::Device, Place::System].into_iter().any(|wanted| {
+        let mut here = regions(text, wanted).map(Region::here);
+        here.any(|here| match here {
+            Some(Err(Unreadable)) => true,
+            Some(Ok(_)) => false,
+            None => has_required_regions(text),
+        })
+    });
+    if unread {
+        doubts.insert(Gap::UnreadableValue);
+    }
+    doubts
+}
+
+/// amdgpu has these two regions on every device.
+fn required_regions(text: &Fdinfo) -> &'static [&'static str] {
+    match text.driver.as_deref() {
+        Some("amdgpu") => &["vram", "gtt"],
+        _ => &[],
+    }
+}
+
+/// Whether the driver has a region of each kind on every device.
+fn has_required_regions(text: &Fdinfo) -> bool {
+    !required_regions(text).is_empty()
+}
+
+fn regions(text: &Fdinfo, wanted: Place) -> impl Iterator<Item = &Region> {
+    let driver = text.driver.as_deref();
+    text.regions
+        .iter()
+        .filter(move |(name, _)| place(driver, name) == wanted)
+        .map(|(_, region)| region)
+}
