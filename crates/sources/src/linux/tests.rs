@@ -23,10 +23,10 @@ use super::*;
 use crate::posted::Reader;
 
 /// A directory that goes away with this value.
-struct Tree(PathBuf);
+pub(super) struct Tree(pub(super) PathBuf);
 
 impl Tree {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("gputaskman-sources-{}-{number}", std::process::id());
@@ -41,12 +41,12 @@ impl Tree {
         full
     }
 
-    fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
+    pub(super) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
         fs::write(self.at(path), content).unwrap();
         self
     }
 
-    fn link(&self, path: &str, to: &str) -> &Self {
+    pub(super) fn link(&self, path: &str, to: &str) -> &Self {
         symlink(to, self.at(path)).unwrap();
         self
     }
@@ -56,13 +56,13 @@ impl Tree {
         self
     }
 
-    fn folder(&self, path: &str) -> &Self {
+    pub(super) fn folder(&self, path: &str) -> &Self {
         fs::create_dir_all(self.0.join(path)).unwrap();
         self
     }
 
     /// A process with that number and start time.
-    fn process(&self, pid: u32, start: u64) -> &Self {
+    pub(super) fn process(&self, pid: u32, start: u64) -> &Self {
         self.file(&format!("proc/{pid}/stat"), stat(pid, start))
     }
 
