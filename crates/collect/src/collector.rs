@@ -12,6 +12,7 @@ use raw::{Machine, MachineFacts, Tick, TickPlan};
 
 use crate::assemble;
 use crate::backends::{self, Evidence};
+use crate::drm::{Drm, DrmProcess};
 use crate::host::{DisplayDevice, Host, NVIDIA};
 use crate::models::{Findings, Models};
 use crate::nvml::{ListedProcess, Nvml};
@@ -40,6 +41,7 @@ pub struct Collector {
     facts: MachineFacts,
     host: Host,
     nvml: Nvml,
+    drm: Drm,
     processes: Processes,
     models: Models,
     totals: BTreeMap<DeviceKey, Bytes>,
@@ -60,6 +62,7 @@ impl Collector {
             facts: facts.clone(),
             host: Host::default(),
             nvml: Nvml::new(facts.settings.interval_ms),
+            drm: Drm::default(),
             processes: Processes::default(),
             models: Models::default(),
             totals: BTreeMap::new(),
@@ -80,6 +83,7 @@ impl Collector {
 
     /// When the next refresh is due and what it asks. A replay ignores it.
     pub fn plan(&mut self, pace: Pace) -> TickPlan {
+        let is_patient = matches!(pace, Pace::OneShot(_));
         let wait_ns = match pace {
             Pace::Live | Pace::Recording => 150_000_000,
             Pace::OneShot(patience_ns) => patience_ns,
@@ -95,6 +99,7 @@ impl Collector {
                 wait_ns,
                 // Nothing is known of any device, so there is no sample to ask after.
                 nvml: self.nvml.plan(i64::MAX),
+                drm: self.drm.plan(is_patient),
                 ..TickPlan::default()
             };
         };
@@ -124,6 +129,7 @@ impl Collector {
                 early_when_answered: true,
                 wait_ns: 0,
                 nvml: None,
+                drm: None,
             };
         }
         self.planned_regular = true;
@@ -135,6 +141,7 @@ impl Collector {
             early_when_answered: false,
             wait_ns,
             nvml: self.nvml.plan(wall_at_due),
+            drm: self.drm.plan(is_patient),
         }
     }
 
@@ -154,14 +161,22 @@ impl Collector {
         guarded("nvml", &mut notices, || {
             self.nvml.take(&machine.nvml(), now);
         });
+        guarded("drm", &mut notices, || {
+            let (mode, is_initial) = (self.host.mode(), self.host.may_look_up());
+            self.drm.refresh(machine, mode, is_initial, now);
+            self.drm.take(&machine.drm());
+        });
         let mut devices: Vec<(u32, Device)> = Vec::new();
         let mut index_of = BTreeMap::new();
         let mut listed = Vec::new();
+        let mut held = Vec::new();
         guarded("devices", &mut notices, || {
             devices = self.nvml.devices(now);
+            devices.extend(drm_devices(&mut self.drm, &devices, now));
             devices.extend(sleeping_devices(&self.host, &devices, now));
             index_of = assemble::index_devices(&mut devices, &mut self.totals);
             listed = self.nvml.charges(&index_of, now);
+            held = self.drm.charges(&index_of, now);
         });
         let mut rows: BTreeMap<ProcessKey, (Option<Gap>, Vec<Charge>)> = BTreeMap::new();
         guarded("processes", &mut notices, || {
@@ -169,6 +184,11 @@ impl Collector {
                 let (key, why_unknown) = self.identify(machine, process);
                 let row = rows.entry(key).or_insert((why_unknown, Vec::new()));
                 row.1.push(charge);
+            }
+            for (process, charge) in held {
+                if let Some(key) = self.identify_holder(machine, process) {
+                    rows.entry(key).or_insert((None, Vec::new())).1.push(charge);
+                }
             }
             let keys: Vec<ProcessKey> = rows.keys().copied().collect();
             self.processes.refresh(machine, &keys, now);
@@ -203,6 +223,7 @@ impl Collector {
         });
         notices.append(&mut account_notices);
         notices.extend(self.nvml.notices(&index_of, now));
+        notices.extend(self.drm.notices(&index_of, now));
         let snapshot = self.snapshot(machine, tick, devices, processes, notices);
         self.settle(&snapshot);
         Arc::new(snapshot)
@@ -237,6 +258,24 @@ impl Collector {
                 Some(gap),
             ),
         }
+    }
+
+    /// The process that has a node open: its number is of this namespace, and nobody else may have taken it since.
+    fn identify_holder(
+        &mut self,
+        machine: &mut dyn Machine,
+        process: DrmProcess,
+    ) -> Option<ProcessKey> {
+        let DrmProcess {
+            pid,
+            start_ticks,
+            at,
+        } = process;
+        let (host, clock_ticks) = (&self.host, self.facts.clock_ticks);
+        let started_us = |ticks| host.started_us(ticks, clock_ticks);
+        let key = self.processes.identify(machine, pid, at, started_us).ok()?;
+        let is_same = start_ticks.is_none() || key.start_ticks == start_ticks;
+        is_same.then_some(key)
     }
 
     fn process(
@@ -312,10 +351,12 @@ impl Collector {
         }
         let evidence = Evidence {
             nvml: &self.nvml,
+            drm: &self.drm,
             host: &self.host,
             facts,
+            now: tick.now,
         };
-        let scan = if self.nvml.lists_are_current() {
+        let scan = if self.nvml.lists_are_current() && self.drm.is_search_complete() {
             ScanState::Complete
         } else {
             ScanState::Partial
@@ -323,7 +364,10 @@ impl Collector {
         Snapshot {
             tick: tick.number,
             at: tick.now,
-            sample_ms: self.nvml.sample_ms(),
+            sample_ms: self
+                .drm
+                .sample_ms()
+                .unwrap_or_else(|| self.nvml.sample_ms()),
             origin: facts.origin.clone(),
             mode: self.host.mode(),
             host: self.host.facts(machine),
@@ -339,6 +383,8 @@ impl Collector {
             processes,
             notices,
             pending: self.nvml.is_pending(&self.facts)
+                || self.drm.is_pending()
+                || self.drm.is_naming()
                 || self.processes.is_waiting()
                 || self.models.is_waiting(),
         }
@@ -355,8 +401,9 @@ impl Collector {
         } else {
             self.catch_ups += 1;
         }
-        self.waiting_for_drivers = self.nvml.is_pending(&self.facts);
-        self.pending = self.processes.is_waiting() || self.models.is_waiting();
+        self.waiting_for_drivers = self.nvml.is_pending(&self.facts) || self.drm.is_waiting();
+        self.pending =
+            self.processes.is_waiting() || self.models.is_waiting() || self.drm.is_naming();
         self.any_device = !snapshot.devices.is_empty() || self.waiting_for_drivers;
     }
 }
@@ -377,6 +424,13 @@ fn all_asleep(host: &Host) -> Option<model::Text> {
     nvidia
         .all(|device| device.power == Ok(PowerState::Suspended))
         .then(|| "every NVIDIA device is asleep, and the driver would wake it".into())
+}
+
+/// Devices of the kernel's DRM drivers that no other driver has spoken for.
+fn drm_devices(drm: &mut Drm, known: &[(u32, Device)], now: Stamp) -> Vec<(u32, Device)> {
+    let mut devices = drm.devices(now);
+    devices.retain(|(_, device)| known.iter().all(|(_, other)| other.key != device.key));
+    devices
 }
 
 /// Devices that the bus shows as suspended and that no driver has spoken for.
@@ -445,6 +499,7 @@ fn sleeping(found: DisplayDevice, now: Stamp) -> Device {
         pcie_generation: asleep!(),
         pcie_width: asleep!(),
         performance_state: asleep!(),
+        sensors: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: "asleep".into(),

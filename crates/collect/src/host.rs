@@ -28,7 +28,6 @@ pub(crate) struct Host {
     boot_us: Option<i64>,
     bus: Option<Result<Vec<DisplayDevice>, Gap>>,
     bus_due_ns: u64,
-    drm_cards: Option<Vec<(Text, Option<Text>)>>,
 }
 
 impl Host {
@@ -43,7 +42,6 @@ impl Host {
         if now.mono_ns >= self.bus_due_ns {
             self.bus_due_ns = now.mono_ns.saturating_add(BUS_EVERY_NS);
             self.bus = Some(display_devices(machine));
-            self.drm_cards = Some(drm_cards(machine));
         } else if let Some(Ok(devices)) = &mut self.bus {
             for device in devices.iter_mut().filter(|device| device.vendor == NVIDIA) {
                 device.power = power(machine, device.address);
@@ -134,11 +132,6 @@ impl Host {
             None => Err(Gap::Pending),
         }
     }
-
-    /// DRM cards with their driver's name.
-    pub(crate) fn drm_cards(&self) -> &[(Text, Option<Text>)] {
-        self.drm_cards.as_deref().unwrap_or(&[])
-    }
 }
 
 fn small(machine: &mut dyn Machine, path: &str) -> Result<Text, Gap> {
@@ -205,25 +198,4 @@ fn power(machine: &mut dyn Machine, address: PciAddress) -> Result<PowerState, G
         "active" | "resuming" => Ok(PowerState::Active),
         _ => Err(Gap::NotSupported),
     }
-}
-
-fn drm_cards(machine: &mut dyn Machine) -> Vec<(Text, Option<Text>)> {
-    let is_card = |name: &str| {
-        name.strip_prefix("card")
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
-    };
-    let cards = names(machine, "/sys/class/drm").unwrap_or_else(|_| Vec::new());
-    cards
-        .into_iter()
-        .filter(|name| is_card(name))
-        .map(|card| {
-            let uevent = small(machine, &format!("/sys/class/drm/{card}/device/uevent"));
-            let driver = uevent.ok().and_then(|text| {
-                text.lines()
-                    .find_map(|line| line.strip_prefix("DRIVER="))
-                    .map(Text::from)
-            });
-            (card, driver)
-        })
-        .collect()
 }

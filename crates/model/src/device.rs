@@ -122,12 +122,58 @@ pub struct Device {
     pub pcie_width: Reading<Measured<u32>>,
     /// Performance state, 0 (fastest) to 15.
     pub performance_state: Reading<Measured<u32>>,
+    /// Further readings that only some drivers have.
+    pub sensors: Vec<Sensor>,
     /// Measured process memory by category, largest first. Rows with an inferred owner are left out.
     pub categories: Vec<CategoryShare>,
     /// Whether the rows add up to more than `memory.used`, so that a bar has to be scaled.
     pub categories_normalized: bool,
     /// What happened to this device's readings as a whole, in a sentence, where anything did.
     pub counter_status: Text,
+}
+
+/// A reading that only some drivers have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensor {
+    /// The stable name used in JSON.
+    pub id: &'static str,
+    /// What it is, for a person.
+    pub label: &'static str,
+    /// Unit of the value.
+    pub unit: SensorUnit,
+    /// The value.
+    pub value: Reading<Measured<f64>>,
+}
+
+/// Unit of a [`Sensor`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SensorUnit {
+    /// Share of time.
+    Percent,
+    /// Degrees Celsius.
+    Celsius,
+    /// Watts.
+    Watts,
+    /// Megahertz.
+    Megahertz,
+    /// Turns per minute.
+    TurnsPerMinute,
+    /// Bytes.
+    Bytes,
+}
+
+impl SensorUnit {
+    /// The stable name used in JSON.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Percent => "percent",
+            Self::Celsius => "celsius",
+            Self::Watts => "watts",
+            Self::Megahertz => "mhz",
+            Self::TurnsPerMinute => "rpm",
+            Self::Bytes => "bytes",
+        }
+    }
 }
 
 /// Device memory. `used` is the driver's figure and the reference; rows can add up to more or less.

@@ -88,6 +88,8 @@ pub enum Gap {
     SharedBuffers,
     /// The reading before this one was not complete.
     NoBaseline,
+    /// Nobody uses the device, and reading this would keep it awake.
+    LeftAlone,
     /// Work submitted past the kernel (`ROCm`), which it does not time.
     Kfd,
 }
@@ -257,6 +259,11 @@ impl Gap {
                 "the reading before this one was not complete, and a rate needs two",
                 None,
             ),
+            Self::LeftAlone => (
+                "left_alone",
+                "nobody uses the device, and reading this would keep it from falling asleep",
+                None,
+            ),
             Self::Kfd => (
                 "kfd",
                 "ROCm submits work past the kernel, which therefore does not time it",
@@ -309,6 +316,7 @@ impl Gap {
         Self::UnreadableValue,
         Self::SharedBuffers,
         Self::NoBaseline,
+        Self::LeftAlone,
         Self::Kfd,
     ];
 

@@ -26,11 +26,14 @@ pub mod snapshot;
 pub mod units;
 pub mod workload;
 
-pub use device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor};
+pub use device::{
+    CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Sensor, SensorUnit, Vendor,
+};
 pub use gap::Gap;
 pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
 pub use process::{
-    Charge, ChargedBytes, Container, DriverLists, Engines, PidMark, Process, ProcessMemory, Runtime,
+    Charge, ChargedBytes, Container, DriverLists, DrmClients, Engines, KfdFigures, PidMark,
+    Process, ProcessMemory, Runtime,
 };
 pub use reading::{
     Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,

@@ -1,6 +1,7 @@
 //! One process that holds GPU memory or uses GPU engines.
 
 use crate::Text;
+use crate::gap::Gap;
 use crate::ids::{ProcessKey, Stamp};
 use crate::reading::{Estimated, InferenceBasis, Inferred, Measured, Reading, Reported};
 use crate::receipt::Receipt;
@@ -128,6 +129,45 @@ pub struct Charge {
     pub engines: Engines,
     /// GPU instance and compute instance in MIG mode.
     pub instance: Option<(u32, u32)>,
+    /// What its open nodes say; `None` for devices that are not read through the kernel's DRM.
+    pub drm: Option<Box<DrmClients>>,
+}
+
+/// What the kernel says of a process's open nodes of one device, beyond what may be charged to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrmClients {
+    /// Openings of the device, copies of a descriptor counted once.
+    pub clients: u32,
+    /// Whether the device's memory is system memory, so that both sizes together are what the process holds.
+    pub is_integrated: bool,
+    /// Why memory is not charged, the first reason first.
+    pub reasons: Vec<Gap>,
+    /// Device memory its clients have, shared or not. For reference: never to be added up.
+    pub vram_resident: Reading<Measured<Bytes>>,
+    /// GPU-accessible system memory its clients have, shared or not. For reference, as above.
+    pub system_resident: Reading<Measured<Bytes>>,
+    /// Between what is shared with nobody and what is there, where nothing can be charged.
+    pub vram_bounds: Reading<Estimated<Bytes>>,
+    /// Memory that the driver would rather have in the device and that is not there (amdgpu since Linux 6.14).
+    pub displaced: Reading<Estimated<Bytes>>,
+    /// Load of engines that have no column, by the driver's name.
+    pub other_engines: Vec<(Text, Reading<Measured<Percent>>)>,
+    /// What the compute driver of AMD says of it.
+    pub kfd: Option<KfdFigures>,
+}
+
+/// What the AMD compute driver says of one process on one device. Its memory is part of what the nodes say, and is
+/// never added to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KfdFigures {
+    /// Memory allocated as device memory.
+    pub vram: Reading<Measured<Bytes>>,
+    /// Share of time in which a copy engine worked for its queues.
+    pub copy: Reading<Measured<Percent>>,
+    /// Time its queues were off the device for lack of memory, milliseconds since they were made.
+    pub evicted_ms: Reading<Measured<u64>>,
+    /// Compute units with work of it at this moment.
+    pub occupied_units: Reading<Measured<u32>>,
 }
 
 /// A size on a device: measured with its owner, or measured with an inferred owner.

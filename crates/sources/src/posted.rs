@@ -53,6 +53,7 @@ enum Subject {
     Process(u32),
     File(Text),
     Users,
+    DeviceNames,
 }
 
 impl Subject {
@@ -72,6 +73,7 @@ impl Subject {
                 root: Root::Host,
                 path,
             } => Self::File(Text::clone(path)),
+            Question::DeviceName { .. } => Self::DeviceNames,
             other => other
                 .who()
                 .map_or(Self::Users, |who| Self::Process(who.pid)),

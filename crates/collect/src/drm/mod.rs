@@ -2,13 +2,30 @@
 //!
 //! * `fdinfo`: one text.
 //! * `attribution`: whose the memory is, with every reason why it is nobody's.
+//! * `discovery`, `state`: which devices there are, and what is kept between sweeps.
+//! * `amdgpu`, `intel`, `gpu_metrics`, `kfd`: what their files say.
 //! * `engines`: load from counters, `classes`: engines as columns.
 
+mod amdgpu;
 mod attribution;
+mod charges;
 mod classes;
+mod devices;
+mod discovery;
 mod engines;
 mod fdinfo;
+mod files;
+mod gpu_metrics;
+mod intel;
+mod kfd;
 mod memory;
+mod rates;
+mod sensors;
+mod state;
+mod status;
+
+pub(crate) use charges::DrmProcess;
+pub(crate) use state::Drm;
 
 pub use attribution::{Attribution, Bounds, Descriptor, Holder, Node, Row, Sample};
 pub use classes::{Columns, Video};

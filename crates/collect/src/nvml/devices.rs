@@ -160,6 +160,7 @@ fn device(
         pcie_generation: answers.number(DeviceCall::PcieLinkGeneration, 1..=20, |n| n),
         pcie_width: answers.number(DeviceCall::PcieLinkWidth, 1..=64, |n| n),
         performance_state: performance_state(&answers),
+        sensors: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: counter_status(state, now).into(),

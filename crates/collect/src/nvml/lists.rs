@@ -53,6 +53,7 @@ impl Nvml {
                     memory: memory(&merged, now),
                     engines: engines(state, pid, now),
                     instance: merged.instance,
+                    drm: None,
                 };
                 charges.push((listed, charge));
             }

@@ -128,6 +128,7 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
         pcie_generation: nvml(4, "nvmlDeviceGetCurrPcieLinkGeneration"),
         pcie_width: nvml(16, "nvmlDeviceGetCurrPcieLinkWidth"),
         performance_state: nvml(2, "nvmlDeviceGetPerformanceState"),
+        sensors: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: "ok".into(),
@@ -161,6 +162,7 @@ pub(super) fn charge(
             video: gone(Gap::NotApplicable, Source::Nvml, "video engine"),
         },
         instance: None,
+        drm: None,
     }
 }
 

@@ -135,6 +135,7 @@ fn restored(question: &Question, names: &Pseudonyms) -> Question {
         | Question::OpenFiles(_)
         | Question::Listeners(_)
         | Question::UserName(_)
+        | Question::DeviceName { .. }
         | Question::Http { .. } => {}
     }
     question

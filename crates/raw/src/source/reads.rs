@@ -108,6 +108,15 @@ pub enum Question {
     Listeners(ProcessRef),
     /// The name of a user id.
     UserName(u32),
+    /// The name of a product in the system's lists of PCI devices.
+    DeviceName {
+        /// PCI vendor.
+        vendor: u16,
+        /// PCI device.
+        device: u16,
+        /// PCI revision; AMD's products differ by it.
+        revision: Option<u8>,
+    },
     /// A GET to a port that the process listens on, on loopback.
     Http {
         /// Owner of the port.
@@ -192,6 +201,14 @@ impl Question {
             Self::OpenFiles(who) => format!("open {}", who.key()),
             Self::Listeners(who) => format!("listeners {}", who.key()),
             Self::UserName(uid) => format!("user {uid}"),
+            Self::DeviceName {
+                vendor,
+                device,
+                revision,
+            } => match revision {
+                Some(revision) => format!("device {vendor:04x}:{device:04x} {revision:02x}"),
+                None => format!("device {vendor:04x}:{device:04x}"),
+            },
             Self::Http {
                 who,
                 port,
@@ -218,7 +235,7 @@ impl Question {
             | Self::OpenFiles(who)
             | Self::Listeners(who)
             | Self::Http { who, .. } => Some(*who),
-            Self::UserName(_) => None,
+            Self::UserName(_) | Self::DeviceName { .. } => None,
         }
     }
 }

@@ -9,6 +9,7 @@
 //! It must not interpret what it reads beyond what the question asks for.
 
 mod beneath;
+mod device_names;
 mod drm;
 mod environment;
 mod errors;

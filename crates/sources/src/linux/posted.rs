@@ -10,7 +10,7 @@ use super::beneath;
 use super::errors::{gap, gap_of_process};
 use super::place::{Place, link_text};
 use super::subject::Subject;
-use super::{environment, files, listeners, maps, open_files, users};
+use super::{device_names, environment, files, listeners, maps, open_files, users};
 use crate::http;
 use crate::posted::Reader;
 
@@ -115,6 +115,12 @@ impl Reader for PostedReads {
             Question::UserName(uid) => {
                 users::name(&self.place, *uid).map(|name| Reply::text(&name))
             }
+            Question::DeviceName {
+                vendor,
+                device,
+                revision,
+            } => device_names::name(&self.place, *vendor, *device, *revision)
+                .map(|name| Reply::text(&name)),
             Question::Http {
                 who,
                 port,

@@ -1,0 +1,431 @@
+//! DRM devices over time: discovery, plans, and what the newest sweep said.
+
+use std::collections::BTreeMap;
+
+use model::{Device, DeviceKey, DeviceKind, Gap, Mode, Stamp, Text};
+use raw::drm::{DeviceReads, DrmPlan, DrmSearch, DrmSweep, FIRST_RENDER_MINOR, SearchPlan};
+use raw::{Machine, Published, Question, Stamped};
+
+use super::attribution::{Attribution, Descriptor, Holder, Node, Row, Sample};
+use super::classes::Video;
+use super::discovery::{self, Driver, Found, Hwmon};
+use super::fdinfo::Fdinfo;
+use super::files::Files;
+use super::kfd::Kfd;
+use super::memory::{Place, place};
+use super::rates::Rates;
+use super::{amdgpu, intel};
+use crate::processes::Poll;
+
+/// How often devices are looked for again.
+const DISCOVER_EVERY_NS: u64 = 5_000_000_000;
+
+/// Time of a refresh for looking at processes.
+const SEARCH_BUDGET_NS: u64 = 50_000_000;
+
+/// A search that ended longer ago says nothing of who holds what now.
+const SEARCH_LASTS_MS: u64 = 5_000;
+
+/// Names of products do not change.
+const NAME_EVERY_MS: u64 = 3_600_000;
+
+/// Slots of DRM devices, so that they are none of another driver's.
+const FIRST_SLOT: u32 = 0x1_0000;
+
+/// All DRM devices.
+#[derive(Default)]
+pub(crate) struct Drm {
+    nodes: Option<Vec<Text>>,
+    due_ns: u64,
+    next_slot: u32,
+    pub(super) devices: BTreeMap<u32, DeviceState>,
+    /// Nodes of devices that are not read, with their driver.
+    pub(super) others: Vec<(Text, Driver, Text)>,
+    attribution: Attribution,
+    pub(super) rows: Vec<Row>,
+    /// The newest sweep's moment.
+    pub(super) at: Option<Stamp>,
+    pub(super) search: Option<DrmSearch>,
+    pub(super) is_complete: bool,
+    pub(super) overdue: Option<Stamp>,
+    pub(super) missing: Option<Gap>,
+    pub(super) is_wsl: bool,
+    pub(super) kfd: Kfd,
+    sweeps: u64,
+    before: Option<Stamp>,
+}
+
+/// One device over time.
+pub(super) struct DeviceState {
+    pub(super) found: Found,
+    pub(super) hwmon: Option<Hwmon>,
+    has_sought_hwmon: bool,
+    pub(super) files: Files,
+    pub(super) rates: Rates,
+    pub(super) listed_name: Poll,
+    pub(super) kind: DeviceKind,
+    pub(super) video_moved: bool,
+    /// Whether anybody was seen to hold its nodes; `None` before the first complete search.
+    is_used: Option<bool>,
+    pub(super) is_left_alone: bool,
+    /// Whether a client was seen to have memory of the device.
+    has_local_memory: bool,
+    vendor_of_memory: Option<Text>,
+}
+
+impl Drm {
+    /// Looks for devices and for what of them does not change.
+    ///
+    /// `is_initial`: whether numbers of the machine's first PID namespace are ours.
+    pub(crate) fn refresh(
+        &mut self,
+        machine: &mut dyn Machine,
+        mode: Mode,
+        is_initial: bool,
+        now: Stamp,
+    ) {
+        self.kfd.may_look_up(is_initial);
+        self.is_wsl = mode == Mode::Wsl;
+        if self.is_wsl || &*machine.facts().os != "linux" {
+            return;
+        }
+        if now.mono_ns >= self.due_ns {
+            self.due_ns = now.mono_ns.saturating_add(DISCOVER_EVERY_NS);
+            if let Ok(nodes) = discovery::nodes(machine)
+                && self.nodes.as_ref() != Some(&nodes)
+            {
+                self.discover(machine, &nodes);
+                self.nodes = Some(nodes);
+            }
+        }
+        for device in self.devices.values_mut() {
+            device.refresh(machine, now);
+        }
+        if self
+            .devices
+            .values()
+            .any(|device| device.found.driver == Driver::Amdgpu)
+        {
+            self.kfd.refresh(machine, now);
+        }
+        for device in self.devices.values_mut() {
+            device.establish_kind(&self.kfd);
+        }
+    }
+
+    fn discover(&mut self, machine: &mut dyn Machine, nodes: &[Text]) {
+        let mut known: BTreeMap<DeviceKey, (u32, DeviceState)> = std::mem::take(&mut self.devices)
+            .into_iter()
+            .map(|(slot, device)| (device.found.key.clone(), (slot, device)))
+            .collect();
+        self.others.clear();
+        for found in discovery::devices(machine, nodes) {
+            if matches!(found.driver, Driver::Elsewhere | Driver::Display) {
+                let node = found.node.rsplit('/').next().unwrap_or(&found.node);
+                self.others
+                    .push((node.into(), found.driver, found.driver_name));
+                continue;
+            }
+            let (slot, device) = match known.remove(&found.key) {
+                Some((slot, mut device)) if device.found.driver_name == found.driver_name => {
+                    device.found = found;
+                    (slot, device)
+                }
+                _ => {
+                    let slot = FIRST_SLOT.saturating_add(self.next_slot);
+                    self.next_slot += 1;
+                    (slot, DeviceState::new(found))
+                }
+            };
+            self.devices.insert(slot, device);
+        }
+        self.rows.retain(|row| self.devices.contains_key(&row.slot));
+    }
+
+    /// What the next sweep reads; `None` where there is no device.
+    pub(crate) fn plan(&mut self, is_patient: bool) -> Option<DrmPlan> {
+        let kfd = &self.kfd;
+        let devices: Vec<DeviceReads> = self
+            .devices
+            .iter_mut()
+            .map(|(slot, device)| device.reads(*slot, kfd))
+            .collect();
+        let search = SearchPlan {
+            budget_ns: (!is_patient).then_some(SEARCH_BUDGET_NS),
+        };
+        (!devices.is_empty()).then_some(DrmPlan {
+            devices,
+            search: Some(search),
+        })
+    }
+
+    /// Takes in what the thread has published.
+    pub(crate) fn take(&mut self, published: &Published<DrmSweep>) {
+        match published {
+            Published::NotAsked => {}
+            Published::Overdue(since) => self.overdue = Some(*since),
+            Published::Missing(gap) => {
+                self.missing = Some(*gap);
+                self.overdue = None;
+            }
+            Published::New(Stamped { at, value }) => {
+                self.overdue = None;
+                self.missing = None;
+                self.sweeps += 1;
+                self.before = self.at.replace(*at);
+                self.take_sweep(value, *at);
+            }
+        }
+    }
+
+    fn take_sweep(&mut self, sweep: &DrmSweep, at: Stamp) {
+        for said in &sweep.devices {
+            let Some(device) = self.devices.get_mut(&said.slot) else {
+                continue;
+            };
+            device.files.take(&said.files);
+            let counters: Vec<Text> = said
+                .files
+                .iter()
+                .map(|(path, _)| Text::clone(path))
+                .filter(|path| is_counter(path))
+                .collect();
+            device.rates.take(&device.files, &counters);
+        }
+        let Some(search) = &sweep.search else { return };
+        let is_fresh = |(_, end): (Stamp, Stamp)| at.ms_since(end) <= SEARCH_LASTS_MS;
+        let sample = Sample {
+            searched_ns: search
+                .complete
+                .map_or(at.mono_ns, |(start, _)| start.mono_ns),
+            is_complete: search.complete.is_some_and(is_fresh),
+            holders: search
+                .holders
+                .iter()
+                .map(|holder| self.holder(holder))
+                .collect(),
+            unreadable: search.unreadable.clone(),
+        };
+        self.is_complete = sample.is_complete;
+        for (slot, device) in &mut self.devices {
+            let held = |descriptor: &Descriptor| descriptor.slot == *slot;
+            let mut descriptors = sample.holders.iter().flat_map(|holder| &holder.descriptors);
+            let is_used = descriptors.any(held);
+            device.is_used = (sample.is_complete || is_used).then_some(is_used);
+            let texts = sample.holders.iter().flat_map(|holder| &holder.descriptors);
+            let mut texts = texts
+                .filter(|it| it.slot == *slot)
+                .filter_map(|it| it.text.as_ref().ok());
+            device.has_local_memory |= texts.any(|text| {
+                let driver = text.driver.as_deref();
+                text.regions.iter().any(|(name, region)| {
+                    place(driver, name) == Place::Device && matches!(region.here(), Some(Ok(1..)))
+                })
+            });
+        }
+        let devices = &self.devices;
+        let times_not = |slot| {
+            devices
+                .get(&slot)
+                .is_some_and(|device| device.found.driver == Driver::Amdgpu)
+        };
+        self.rows = self.attribution.take(&sample, times_not);
+        self.search = Some(search.clone());
+    }
+
+    fn holder(&self, holder: &raw::drm::DrmHolder) -> Holder {
+        let descriptors = holder.descriptors.iter().filter_map(|it| {
+            let text = match &it.text {
+                Ok(text) => Ok(Fdinfo::parse(&String::from_utf8_lossy(&text.value))),
+                Err(gap) => Err(*gap),
+            };
+            let named = text.as_ref().ok().and_then(|text| text.pci);
+            let is_it = |device: &DeviceState| match named {
+                Some(address) => device.found.pci == Some(address),
+                None => device.found.minors.contains(&it.minor),
+            };
+            let (slot, _) = self.devices.iter().find(|(_, device)| is_it(device))?;
+            Some(Descriptor {
+                slot: *slot,
+                node: if it.minor < FIRST_RENDER_MINOR {
+                    Node::Primary
+                } else {
+                    Node::Render
+                },
+                is_deleted: it.is_deleted,
+                at_ns: match &it.text {
+                    Ok(text) => text.at.mono_ns,
+                    Err(_) => self.at.map_or(0, |at| at.mono_ns),
+                },
+                text,
+            })
+        });
+        Holder {
+            pid: holder.pid,
+            start_ticks: holder.start_ticks,
+            has_kfd: holder.has_kfd,
+            descriptors: descriptors.collect(),
+        }
+    }
+
+    /// All devices, without index and without what depends on processes.
+    pub(crate) fn devices(&mut self, now: Stamp) -> Vec<(u32, Device)> {
+        self.devices
+            .iter_mut()
+            .map(|(slot, device)| (*slot, device.device(now)))
+            .collect()
+    }
+
+    /// Whether a second reading is still to come, without which a report would lack what needs two.
+    pub(crate) fn is_pending(&self) -> bool {
+        let is_asked = !self.devices.is_empty() && self.missing.is_none() && self.overdue.is_none();
+        is_asked && (self.sweeps == 0 || (self.sweeps == 1 && self.needs_two()))
+    }
+
+    fn needs_two(&self) -> bool {
+        !self.rows.is_empty() || self.devices.values().any(|device| device.has_counters())
+    }
+
+    /// Whether names of products are still looked up.
+    pub(crate) fn is_naming(&self) -> bool {
+        let mut devices = self.devices.values();
+        devices.any(|device| device.listed_name.is_waiting())
+    }
+
+    /// Whether the first sweep is still on its way.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.devices.is_empty() && self.sweeps == 0 && self.missing.is_none()
+    }
+
+    /// Length of the window that loads refer to, milliseconds.
+    pub(crate) fn sample_ms(&self) -> Option<u64> {
+        Some(self.at?.ms_since(self.before?))
+    }
+
+    /// Whether everybody who can be looked at has been.
+    pub(crate) fn is_search_complete(&self) -> bool {
+        self.devices.is_empty() || self.sweeps == 0 || self.is_complete
+    }
+}
+
+/// Files whose value means something over time.
+fn is_counter(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    (name.starts_with("energy") && name.ends_with("_input"))
+        || matches!(name, "idle_residency_ms" | "rc6_residency_ms")
+}
+
+impl DeviceState {
+    fn new(found: Found) -> Self {
+        Self {
+            found,
+            hwmon: None,
+            has_sought_hwmon: false,
+            files: Files::default(),
+            rates: Rates::default(),
+            listed_name: Poll::default(),
+            kind: DeviceKind::Unknown,
+            video_moved: false,
+            is_used: None,
+            is_left_alone: false,
+            has_local_memory: false,
+            vendor_of_memory: None,
+        }
+    }
+
+    fn refresh(&mut self, machine: &mut dyn Machine, now: Stamp) {
+        if let Some((vendor, device)) = self.found.ids
+            && self.found.product.is_none()
+        {
+            let revision = self.found.revision;
+            let question = || Question::DeviceName {
+                vendor,
+                device,
+                revision,
+            };
+            self.listed_name.ask(machine, question, now, NAME_EVERY_MS);
+        }
+        if self.has_sought_hwmon || !self.found.has("hwmon") {
+            return;
+        }
+        // Its folder may have to be asked for of a device that is on.
+        let status = discovery::small(machine, &self.found.file("power/runtime_status"));
+        if matches!(status.as_deref(), Ok("suspended" | "suspending")) {
+            return;
+        }
+        self.has_sought_hwmon = true;
+        self.hwmon = discovery::hwmon(machine, &self.found);
+        if self.found.has("mem_info_vram_vendor") {
+            let path = self.found.file("mem_info_vram_vendor");
+            self.vendor_of_memory = discovery::small(machine, &path).ok();
+        }
+    }
+
+    fn establish_kind(&mut self, kfd: &Kfd) {
+        let gtt = self.files.number(&self.found.file("mem_info_gtt_total"));
+        self.kind = match self.found.driver {
+            Driver::Amdgpu => {
+                let vendor = self.vendor_of_memory.as_deref();
+                let shares_bank =
+                    gtt.is_ok_and(|gtt| kfd.bank_of(&self.found) == u64::try_from(gtt.value).ok());
+                amdgpu::kind(&self.found, self.hwmon.as_ref(), vendor, shares_bank)
+            }
+            Driver::I915 | Driver::Xe => intel::kind(&self.found, self.has_local_memory),
+            Driver::Generic => DeviceKind::Unified,
+            Driver::Silent | Driver::Elsewhere | Driver::Display => DeviceKind::Unknown,
+        };
+    }
+
+    fn reads(&mut self, slot: u32, kfd: &Kfd) -> DeviceReads {
+        let (always, mut awake) = match self.found.driver {
+            Driver::Amdgpu => amdgpu::reads(&self.found, self.hwmon.as_ref()),
+            Driver::I915 | Driver::Xe => {
+                (Vec::new(), intel::reads(&self.found, self.hwmon.as_ref()))
+            }
+            Driver::Generic | Driver::Silent | Driver::Elsewhere | Driver::Display => {
+                (Vec::new(), Vec::new())
+            }
+        };
+        // Each reading starts the time anew after which an unused card falls asleep.
+        self.is_left_alone = self.found.may_sleep && self.is_used == Some(false);
+        if self.is_left_alone {
+            awake.clear();
+            self.files
+                .forget(|path| !always.iter().any(|kept| **kept == *path));
+        } else {
+            awake.extend(kfd.reads(&self.found));
+        }
+        DeviceReads {
+            slot,
+            status: self.found.file("power/runtime_status"),
+            always,
+            awake,
+            minors: self.found.minors.clone(),
+            fdinfo_wakes: self.found.driver == Driver::Xe,
+        }
+    }
+
+    pub(super) fn is_asleep(&self) -> bool {
+        let status = self.files.text(&self.found.file("power/runtime_status"));
+        status.is_ok_and(|status| matches!(status.value, "suspended" | "suspending"))
+    }
+
+    fn has_counters(&self) -> bool {
+        let is_intel = matches!(self.found.driver, Driver::I915 | Driver::Xe);
+        is_intel
+            && self
+                .hwmon
+                .as_ref()
+                .is_some_and(|hwmon| hwmon.has("energy1_input") || hwmon.has("energy2_input"))
+    }
+
+    /// How its video engines are told apart. Chips without a list of their parts are older than the change.
+    pub(super) fn video(&self) -> Video {
+        match self.found.video_version {
+            Some(4..) => Video::Unified,
+            Some(_) => Video::Split,
+            None if self.found.has("ip_discovery") => Video::Unknown,
+            None => Video::Split,
+        }
+    }
+}
