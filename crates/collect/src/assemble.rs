@@ -92,11 +92,16 @@ pub(crate) fn process(
 /// which part lies where.
 fn receipt(charges: &[Charge], findings: &Findings) -> Option<model::receipt::Receipt> {
     let [charge] = charges else { return None };
-    let measured = charge
-        .memory
-        .vram
-        .known()
-        .and_then(ChargedBytes::measured)?;
+    let size = |reading: &Reading<ChargedBytes>| reading.known().and_then(ChargedBytes::measured);
+    let vram = size(&charge.memory.vram);
+    // A part of the processor has its memory in either place, and a model lies in both.
+    let measured = match &charge.drm {
+        Some(drm) if drm.is_integrated => {
+            let system = size(&charge.memory.spill)?;
+            Bytes(system.0.saturating_add(vram.map_or(0, |vram| vram.0)))
+        }
+        _ => vram?,
+    };
     model::receipt::remainder(charge.device_index, measured, &[], &findings.segments)
 }
 

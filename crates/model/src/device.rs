@@ -158,8 +158,6 @@ pub enum SensorUnit {
     Megahertz,
     /// Turns per minute.
     TurnsPerMinute,
-    /// Bytes.
-    Bytes,
 }
 
 impl SensorUnit {
@@ -171,7 +169,6 @@ impl SensorUnit {
             Self::Watts => "watts",
             Self::Megahertz => "mhz",
             Self::TurnsPerMinute => "rpm",
-            Self::Bytes => "bytes",
         }
     }
 }

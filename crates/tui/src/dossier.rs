@@ -1,8 +1,8 @@
 //! All that is known of one process, as paragraphs: the text of the inspector.
 
 use model::{
-    Category, Charge, Estimated, EvidenceLabel, Gap, InferenceBasis, Measured, Model, Percent,
-    Process, Reading, ServerState, Snapshot,
+    Category, Charge, DrmClients, Estimated, EvidenceLabel, Gap, InferenceBasis, Measured, Model,
+    Percent, Process, Reading, ServerState, Snapshot,
 };
 use ratatui::text::Line;
 
@@ -347,10 +347,12 @@ fn charge_line(process: &Process, charge: &Charge, look: Look) -> Paragraph {
     if let Some((gpu, compute)) = charge.instance {
         it.put(glued(&format!("MIG {gpu}/{compute} ")), look.plain());
     }
-    it.put(
-        glued(&format!("list {}", charge.lists.label())),
-        look.plain(),
-    );
+    if charge.drm.is_none() {
+        it.put(
+            glued(&format!("list {}", charge.lists.label())),
+            look.plain(),
+        );
+    }
     let memory = &charge.memory;
     let vram = figure::charged(&memory.vram, process.pid_mark, look);
     fact(&mut it, "VRAM", &vram, look);
@@ -373,7 +375,57 @@ fn charge_line(process: &Process, charge: &Charge, look: Look) -> Paragraph {
             fact(&mut it, name, &load(reading, look), look);
         }
     }
+    if let Some(drm) = &charge.drm {
+        clients(&mut it, drm, look);
+    }
     it
+}
+
+/// What the open nodes of the device say beyond that.
+fn clients(it: &mut Paragraph, drm: &DrmClients, look: Look) {
+    for (name, reading) in &drm.other_engines {
+        let name = figure::clean(name);
+        dot(it, look);
+        it.put(
+            glued(&format!("{name} {}", load(reading, look).text)),
+            look.plain(),
+        );
+    }
+    let count = Figure::measured(drm.clients.to_string());
+    fact(it, "clients", &count, look);
+    if drm.vram_resident.known().is_some() && !drm.reasons.is_empty() {
+        let there = figure::measured(&drm.vram_resident, look, |size| figure::size(*size));
+        fact(it, "VRAM there, shared or not", &there, look);
+    }
+    if drm.vram_bounds.known().is_some() {
+        fact(
+            it,
+            "of its own",
+            &figure::estimated(&drm.vram_bounds, look),
+            look,
+        );
+    }
+    if drm
+        .displaced
+        .known()
+        .is_some_and(|displaced| displaced.high.0 > 0)
+    {
+        fact(
+            it,
+            "displaced",
+            &figure::estimated(&drm.displaced, look),
+            look,
+        );
+    }
+    if let Some(kfd) = &drm.kfd {
+        let size = figure::measured(&kfd.vram, look, |size| figure::size(*size));
+        fact(it, "KFD", &size, look);
+        fact(it, "KFD copy", &load(&kfd.copy, look), look);
+        let units = figure::measured(&kfd.occupied_units, look, ToString::to_string);
+        fact(it, "compute units", &units, look);
+        let evicted = figure::measured(&kfd.evicted_ms, look, |ms| output::format::age(*ms));
+        fact(it, "evicted for", &evicted, look);
+    }
 }
 
 /// The engines of a charge with their names.

@@ -1,8 +1,8 @@
 //! What amdgpu's attribute files say of a device.
 
 use model::{
-    Bytes, Celsius, Device, DeviceKind, Gap, Measured, Megahertz, Percent, Reading, Sensor,
-    SensorUnit, Text,
+    Bytes, Celsius, Device, DeviceKind, Gap, Measured, Megahertz, Percent, Reading, SensorUnit,
+    Text,
 };
 use raw::{Answer, Stamped};
 
@@ -12,11 +12,9 @@ use super::gpu_metrics::{self, Metrics};
 use super::sensors::{celsius, lanes, link_generation, microwatts, sensor};
 
 /// Files of the memory manager: they touch no hardware.
-const ALWAYS: [&str; 6] = [
+const ALWAYS: [&str; 4] = [
     "mem_info_vram_total",
     "mem_info_vram_used",
-    "mem_info_vis_vram_total",
-    "mem_info_vis_vram_used",
     "mem_info_gtt_total",
     "mem_info_gtt_used",
 ];
@@ -188,21 +186,7 @@ pub(super) fn describe(
     device.sensors.extend([
         sensor("video_engine", "video engine", SensorUnit::Percent, video),
         sensor("fan_speed", "fan", SensorUnit::TurnsPerMinute, fan),
-        visible(
-            "visible_vram_total",
-            "VRAM the processor can reach",
-            bytes("mem_info_vis_vram_total"),
-        ),
-        visible(
-            "visible_vram_used",
-            "of it in use",
-            bytes("mem_info_vis_vram_used"),
-        ),
     ]);
-}
-
-fn visible(id: &'static str, label: &'static str, reading: Reading<Measured<Bytes>>) -> Sensor {
-    sensor(id, label, SensorUnit::Bytes, reading.map(Bytes::as_f64))
 }
 
 /// Channels are told apart by their labels: their numbers differ from chip to chip, and MI300 has no edge.

@@ -1,6 +1,6 @@
 //! A device.
 
-use model::{Device, DeviceMemory, Gap, PowerState, Reading, Stamp};
+use model::{Device, DeviceMemory, Gap, PowerState, Reading, Sensor, Stamp};
 
 use super::provenance::{Traces, gone};
 use super::v1;
@@ -47,8 +47,19 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         }),
         counter_status: device.counter_status.clone(),
         counter_adapter_matched: t.absent("counter_adapter_matched", Gap::NotApplicable),
+        sensors: device.sensors.iter().map(|it| sensor(now, it)).collect(),
         categories: categories(t, device),
         categories_normalized: device.categories_normalized,
+        provenance: traces.finish(),
+    }
+}
+
+fn sensor(now: Stamp, sensor: &Sensor) -> v1::Sensor {
+    let mut traces = Traces::new(now);
+    v1::Sensor {
+        id: sensor.id,
+        unit: sensor.unit.id(),
+        value: traces.number("value", &sensor.value, |value| *value),
         provenance: traces.finish(),
     }
 }

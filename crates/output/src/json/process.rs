@@ -1,7 +1,7 @@
 //! A process and what it has on each device.
 
 use model::{
-    Charge, ChargedBytes, Engines, Gap, InferenceBasis, PidMark, PidSpace, Process, ProcessMemory,
+    Charge, ChargedBytes, DrmClients, Engines, Gap, InferenceBasis, PidMark, PidSpace, Process,
     Reading, Snapshot, Stamp,
 };
 
@@ -152,7 +152,7 @@ fn charge(now: Stamp, process: &Process, charge: &Charge) -> v1::Charge {
             Some((gpu, compute)) => Some(v1::Instance { gpu, compute }),
             None => t.absent("mig_instance", Gap::NotApplicable),
         },
-        memory: memory(t, &charge.memory),
+        memory: memory(t, charge),
         engines: engines(t, &charge.engines),
         vram_inferred_by: match basis {
             Some(basis) => Some(basis_id(basis)),
@@ -166,6 +166,7 @@ fn charge(now: Stamp, process: &Process, charge: &Charge) -> v1::Charge {
             Some(gap) => Some(gap.code()),
             None => t.absent("vram_unattributed_reason", Gap::NotApplicable),
         },
+        drm: charge.drm.as_deref().map(|drm| clients(now, drm)),
         provenance: traces.finish(),
     }
 }
@@ -178,14 +179,57 @@ pub(crate) const fn mark(of_process: Option<PidMark>, basis: InferenceBasis) -> 
     }
 }
 
-fn memory(t: &mut Traces, memory: &ProcessMemory) -> v1::ChargeMemory {
+fn memory(t: &mut Traces, charge: &Charge) -> v1::ChargeMemory {
+    let memory = &charge.memory;
+    let drm = charge.drm.as_deref();
     v1::ChargeMemory {
         vram_bytes: t.charged("memory.vram_bytes", &memory.vram),
         spill_bytes: t.charged("memory.spill_bytes", &memory.spill),
         commit_bytes: t.bytes("memory.commit_bytes", &memory.commit),
         paged_bytes: t.derived("memory.paged_bytes", &memory.paged, None),
-        vram_resident_bytes: t.not_read("memory.vram_resident_bytes"),
-        gtt_resident_bytes: t.not_read("memory.gtt_resident_bytes"),
+        vram_resident_bytes: match drm {
+            Some(drm) => t.bytes("memory.vram_resident_bytes", &drm.vram_resident),
+            None => t.not_read("memory.vram_resident_bytes"),
+        },
+        gtt_resident_bytes: match drm {
+            Some(drm) => t.bytes("memory.gtt_resident_bytes", &drm.system_resident),
+            None => t.not_read("memory.gtt_resident_bytes"),
+        },
+    }
+}
+
+fn clients(now: Stamp, drm: &DrmClients) -> v1::DrmClients {
+    let mut traces = Traces::new(now);
+    let t = &mut traces;
+    v1::DrmClients {
+        clients: drm.clients,
+        vram_unattributed_all: drm.reasons.iter().map(|gap| gap.code()).collect(),
+        vram_at_least_bytes: t.at_least("vram_at_least_bytes", &drm.vram_bounds),
+        displaced_vram_bytes: t.derived("displaced_vram_bytes", &drm.displaced, None),
+        other_engines: drm
+            .other_engines
+            .iter()
+            .map(|(name, load)| {
+                let mut traces = Traces::new(now);
+                v1::NamedEngine {
+                    id: name.clone(),
+                    load_pct: traces.number("load_pct", load, |share| share.0),
+                    provenance: traces.finish(),
+                }
+            })
+            .collect(),
+        kfd: drm.kfd.as_ref().map(|kfd| {
+            let mut traces = Traces::new(now);
+            let t = &mut traces;
+            v1::Kfd {
+                vram_bytes: t.bytes("vram_bytes", &kfd.vram),
+                copy_pct: t.number("copy_pct", &kfd.copy, |share| share.0),
+                evicted_ms: t.measured("evicted_ms", &kfd.evicted_ms, |ms| *ms),
+                occupied_units: t.measured("occupied_units", &kfd.occupied_units, |units| *units),
+                provenance: traces.finish(),
+            }
+        }),
+        provenance: traces.finish(),
     }
 }
 

@@ -206,6 +206,30 @@ impl Traces {
         }
     }
 
+    /// The low end of a range, said to be a lower bound.
+    pub(super) fn at_least(
+        &mut self,
+        key: &'static str,
+        reading: &Reading<Estimated<Bytes>>,
+    ) -> Option<u64> {
+        match reading {
+            Reading::Known(estimated) => {
+                let trace = Trace {
+                    method: Some(estimated.method.id()),
+                    bound: Some("lower"),
+                    detail: Some(format!("at most {} bytes", estimated.high.0)),
+                    ..present(self.now, "estimated", estimated.from)
+                };
+                self.enter(key, trace);
+                Some(estimated.low.0)
+            }
+            Reading::Missing(missing) => {
+                self.gone(key, missing);
+                None
+            }
+        }
+    }
+
     /// A sum over rows; a lower bound where rows without a size are left out of it, and unknown
     /// where no row has one.
     pub(super) fn total(&mut self, key: impl Into<Cow<'static, str>>, total: Total) -> Option<u64> {

@@ -12,10 +12,10 @@ use model::Text;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-pub use device::{CategoryBytes, Device, DeviceMemory};
+pub use device::{CategoryBytes, Device, DeviceMemory, Sensor};
 pub use process::{
-    Charge, ChargeMemory, Container, Engines, Evidence, Instance, Model, PidMatch, Process,
-    Receipt, Runtime, SegmentEstimated, SegmentReported, Server,
+    Charge, ChargeMemory, Container, DrmClients, Engines, Evidence, Instance, Kfd, Model,
+    NamedEngine, PidMatch, Process, Receipt, Runtime, SegmentEstimated, SegmentReported, Server,
 };
 
 /// Version of the contract.

@@ -37,6 +37,7 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, dev
         .collect();
     page.items("  activity  ", &with_ages(items));
     sensors(page, notes, device, &subject);
+    further(page, device);
     pcie(page, notes, device, &subject);
     by_type(page, notes, snapshot, device, &subject);
     if &*device.counter_status != "ok" {
@@ -53,8 +54,14 @@ fn identity(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) 
     let mut items = vec![
         text(notes, "name", &device.name),
         format!("driver {}", text(notes, "driver version", &device.driver)),
-        format!("CUDA {}", text(notes, "CUDA version", &device.cuda)),
     ];
+    // What has no meaning for other makers' devices is not said of them.
+    if device.cuda.gap() != Some(Gap::NotApplicable) {
+        items.push(format!(
+            "CUDA {}",
+            text(notes, "CUDA version", &device.cuda)
+        ));
+    }
     let pci = notes.measured("PCI address", subject, &device.pci, ToString::to_string);
     items.push(format!("pci {}", pci.text));
     match device.kind {
@@ -142,6 +149,21 @@ fn sensors(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {
     );
     items.push(labelled("state ", state));
     page.items("  sensors   ", &with_ages(items));
+}
+
+/// Readings that only some drivers have, as far as they are there.
+fn further(page: &mut Page, device: &Device) {
+    let known = device.sensors.iter().filter_map(|sensor| {
+        let value = *sensor.value.value()?;
+        Some((
+            format!("{} {}", sensor.label, format::sensor(sensor.unit, value)),
+            None,
+        ))
+    });
+    let items: Vec<(String, Option<u64>)> = known.collect();
+    if !items.is_empty() {
+        page.items("  further   ", &with_ages(items));
+    }
 }
 
 fn pcie(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {

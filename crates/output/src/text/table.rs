@@ -36,6 +36,7 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot) {
     for process in shown::processes(snapshot) {
         for charge in shown::charges(snapshot.selection, process) {
             row(page, notes, &layout, process, charge);
+            clients(page, charge, layout.pid + 2);
         }
         workload::write(page, notes, snapshot, process, layout.pid + 2);
     }
@@ -155,6 +156,26 @@ fn row(page: &mut Page, notes: &mut Notes, layout: &Layout, process: &Process, c
     let room = page.width().saturating_sub(taken);
     cells.push(format::middle_ellipsis(&format::sanitize(&last), room).into_owned());
     page.line(&cells.join("  "));
+}
+
+/// What may be said of a process's memory where no size can be charged to it, and of memory that is not where the
+/// driver wants it.
+fn clients(page: &mut Page, charge: &Charge, indent: usize) {
+    let Some(drm) = &charge.drm else { return };
+    let lead = " ".repeat(indent);
+    if let Reading::Known(own) = &drm.vram_bounds {
+        let (low, high) = (format::size(own.low), format::size(own.high));
+        let text = format!(
+            "VRAM at least {low} and at most {high}: what is there, less what is shared (~)"
+        );
+        page.sentence(&lead, &text);
+    }
+    if let Reading::Known(displaced) = &drm.displaced
+        && displaced.high.0 > 0
+    {
+        let size = format::size(displaced.high);
+        page.sentence(&lead, &format!("{size} that should be in VRAM is not (~)"));
+    }
 }
 
 /// A size with the mark of its owner; the last two columns are the mark's.

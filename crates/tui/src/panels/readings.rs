@@ -115,7 +115,7 @@ fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
         .map_or(String::new(), |ms| {
             format!(" ({})", output::format::age(ms))
         });
-    vec![
+    let mut items = vec![
         item(look, "GPU", vec![(share(&device.gpu), "%")]),
         item(look, "MEM ACT", vec![(share(&device.memory_activity), "%")]),
         item(look, "TEMP", vec![(celsius, look.celsius())]),
@@ -141,7 +141,13 @@ fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
         item(look, "PCIe", vec![(generation, " "), (lanes, "")]),
         item(look, "rx", vec![(rate(&device.pcie_rx), "")]),
         item(look, "tx", vec![(rate(&device.pcie_tx), &traffic_age)]),
-    ]
+    ];
+    items.extend(device.sensors.iter().filter_map(|sensor| {
+        let value = *sensor.value.value()?;
+        let text = output::format::sensor(sensor.unit, value);
+        Some(item(look, sensor.label, vec![(Figure::measured(text), "")]))
+    }));
+    items
 }
 
 fn is_known(figure: &Figure) -> bool {

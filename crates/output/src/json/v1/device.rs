@@ -66,10 +66,26 @@ pub struct Device {
     pub counter_status: Text,
     /// Whether Windows counters were matched to this adapter; null where that has no meaning.
     pub counter_adapter_matched: Option<bool>,
+    /// Readings that only some drivers have; left out where there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sensors: Vec<Sensor>,
     /// Measured process memory by category, then what no row explains.
     pub categories: Vec<CategoryBytes>,
     /// Whether the rows add up to more than is used.
     pub categories_normalized: bool,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// A reading that only some drivers have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sensor {
+    /// Which.
+    pub id: &'static str,
+    /// `percent`, `celsius`, `watts`, `mhz`, `rpm`.
+    pub unit: &'static str,
+    /// The value in that unit.
+    pub value: Option<f64>,
     /// Classes and reasons.
     pub provenance: ProvenanceMap,
 }
