@@ -12,7 +12,7 @@ use crate::nvml::ListGap;
 use crate::processes::{Facts, Watched};
 
 /// Sorts devices into index order and numbers them: by vendor group, then by memory, largest first
-/// and unknown last, then by place on the bus, so that identical cards keep their order.
+/// and unknown last, then parts of processors behind cards, then by place on the bus, so that identical cards keep their order.
 ///
 /// `totals` remembers memory sizes, so that a device that stops answering keeps its place.
 pub(crate) fn index_devices(
@@ -29,6 +29,7 @@ pub(crate) fn index_devices(
         (
             device.vendor != model::Vendor::Nvidia,
             std::cmp::Reverse(memory),
+            device.kind == model::DeviceKind::Integrated,
             device.key.clone(),
         )
     };
@@ -124,6 +125,9 @@ pub(crate) fn account(
         {
             // The size is measured also where its owner was inferred, and the remainder of the
             // device is a matter of sizes. By category, only rows with a measured owner count.
+            if charge.memory.has_no_vram() {
+                continue;
+            }
             let known = charge.memory.vram.known();
             attributed.include(known.map(ChargedBytes::size));
             if known.is_some_and(|bytes| bytes.measured().is_none()) {
@@ -229,7 +233,8 @@ pub(crate) fn measured_total(devices: &[Device], processes: &[Process]) -> Total
     total.lists_missing = devices
         .iter()
         .any(|device| device.memory.attributed.lists_missing);
-    for charge in processes.iter().flat_map(|process| &process.charges) {
+    let charges = processes.iter().flat_map(|process| &process.charges);
+    for charge in charges.filter(|charge| !charge.memory.has_no_vram()) {
         total.include(charge.memory.vram.known().and_then(ChargedBytes::measured));
     }
     total

@@ -226,6 +226,13 @@ pub struct ProcessMemory {
     pub paged: Reading<Estimated<Bytes>>,
 }
 
+impl ProcessMemory {
+    /// Whether the device has no memory of its own, so that no size is missing.
+    pub fn has_no_vram(&self) -> bool {
+        self.vram.gap() == Some(Gap::NoCounter)
+    }
+}
+
 /// Engine load of one process on one device, each 0 to 100 % of that engine's time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Engines {

@@ -35,6 +35,7 @@ pub(crate) fn totals(snapshot: &Snapshot) -> (Total, Total) {
         match charge.memory.vram.known() {
             Some(ChargedBytes::Inferred(size)) => inferred.include(Some(size.value)),
             Some(ChargedBytes::Measured(size)) => measured.include(Some(size.value)),
+            None if charge.memory.has_no_vram() => {}
             None => measured.include(None),
         }
     }

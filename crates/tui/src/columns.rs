@@ -172,8 +172,12 @@ impl Column {
     fn is_missing(self, row: Row<'_>) -> bool {
         let gap = match self {
             Self::Spill => row.charge.and_then(|c| c.memory.spill.gap()),
-            Self::Encode => row.charge.and_then(|c| c.engines.encode.gap()),
-            Self::Decode => row.charge.and_then(|c| c.engines.decode.gap()),
+            Self::Encode => row
+                .charge
+                .and_then(|c| one_of(&c.engines.encode, &c.engines.video).gap()),
+            Self::Decode => row
+                .charge
+                .and_then(|c| one_of(&c.engines.decode, &c.engines.video).gap()),
             Self::User => row.process.user.gap(),
             Self::Container => row.process.container.gap(),
             Self::Runtimes => row.process.runtimes.gap(),

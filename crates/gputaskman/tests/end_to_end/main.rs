@@ -17,6 +17,7 @@ mod support;
 
 mod answers_removed;
 mod canaries;
+mod drm_machines;
 mod generations;
 mod hostile_models;
 mod llama_server;

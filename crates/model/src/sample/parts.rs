@@ -398,6 +398,9 @@ pub(super) fn snapshot(mut devices: Vec<Device>, mut processes: Vec<Process>) ->
     });
     let mut all = Total::nothing();
     for charge in processes.iter().flat_map(|process| &process.charges) {
+        if charge.memory.has_no_vram() {
+            continue;
+        }
         if charge
             .memory
             .vram
@@ -414,6 +417,9 @@ pub(super) fn snapshot(mut devices: Vec<Device>, mut processes: Vec<Process>) ->
             let Some(charge) = process.charge_on(device.index) else {
                 continue;
             };
+            if charge.memory.has_no_vram() {
+                continue;
+            }
             attributed.include(size(charge));
             if charge
                 .memory

@@ -1,8 +1,8 @@
 //! A process and what it has on each device.
 
 use model::{
-    Charge, ChargedBytes, DrmClients, Engines, Gap, InferenceBasis, PidMark, PidSpace, Process,
-    Reading, Snapshot, Stamp,
+    Charge, ChargedBytes, DrmClients, Engines, Gap, InferenceBasis, KfdFigures, PidMark, PidSpace,
+    Process, Reading, Snapshot, Stamp,
 };
 
 use super::memory_part::{self, Place};
@@ -166,7 +166,10 @@ fn charge(now: Stamp, process: &Process, charge: &Charge) -> v1::Charge {
             Some(gap) => Some(gap.code()),
             None => t.absent("vram_unattributed_reason", Gap::NotApplicable),
         },
-        drm: charge.drm.as_deref().map(|drm| clients(now, drm)),
+        drm: match charge.drm.as_deref() {
+            Some(drm) => Some(clients(now, drm)),
+            None => t.absent("drm", Gap::NotApplicable),
+        },
         provenance: traces.finish(),
     }
 }
@@ -218,17 +221,22 @@ fn clients(now: Stamp, drm: &DrmClients) -> v1::DrmClients {
                 }
             })
             .collect(),
-        kfd: drm.kfd.as_ref().map(|kfd| {
-            let mut traces = Traces::new(now);
-            let t = &mut traces;
-            v1::Kfd {
-                vram_bytes: t.bytes("vram_bytes", &kfd.vram),
-                copy_pct: t.number("copy_pct", &kfd.copy, |share| share.0),
-                evicted_ms: t.measured("evicted_ms", &kfd.evicted_ms, |ms| *ms),
-                occupied_units: t.measured("occupied_units", &kfd.occupied_units, |units| *units),
-                provenance: traces.finish(),
-            }
-        }),
+        kfd: match &drm.kfd {
+            Some(figures) => Some(kfd(now, figures)),
+            None => t.absent("kfd", Gap::NotPresent),
+        },
+        provenance: traces.finish(),
+    }
+}
+
+fn kfd(now: Stamp, figures: &KfdFigures) -> v1::Kfd {
+    let mut traces = Traces::new(now);
+    let t = &mut traces;
+    v1::Kfd {
+        vram_bytes: t.bytes("vram_bytes", &figures.vram),
+        copy_pct: t.number("copy_pct", &figures.copy, |share| share.0),
+        evicted_ms: t.measured("evicted_ms", &figures.evicted_ms, |ms| *ms),
+        occupied_units: t.measured("occupied_units", &figures.occupied_units, |units| *units),
         provenance: traces.finish(),
     }
 }

@@ -66,8 +66,7 @@ pub struct Device {
     pub counter_status: Text,
     /// Whether Windows counters were matched to this adapter; null where that has no meaning.
     pub counter_adapter_matched: Option<bool>,
-    /// Readings that only some drivers have; left out where there is none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Readings that only some drivers have.
     pub sensors: Vec<Sensor>,
     /// Measured process memory by category, then what no row explains.
     pub categories: Vec<CategoryBytes>,

@@ -102,8 +102,7 @@ pub struct Charge {
     pub vram_mark: Option<&'static str>,
     /// Why `vram_bytes` is null; null where it is not.
     pub vram_unattributed_reason: Option<&'static str>,
-    /// What its open nodes say; left out for devices that are not read through the kernel's DRM.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What its open nodes say; null for devices that are not read through the kernel's DRM.
     pub drm: Option<DrmClients>,
     /// Classes and reasons.
     pub provenance: ProvenanceMap,
@@ -122,8 +121,7 @@ pub struct DrmClients {
     pub displaced_vram_bytes: Option<u64>,
     /// Engines without a key of their own.
     pub other_engines: Vec<NamedEngine>,
-    /// What AMD's compute driver says of it; left out where it does not know the process.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What AMD's compute driver says of it; null where it does not know the process.
     pub kfd: Option<Kfd>,
     /// Classes and reasons.
     pub provenance: ProvenanceMap,
