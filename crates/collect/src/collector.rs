@@ -164,7 +164,7 @@ impl Collector {
         guarded("drm", &mut notices, || {
             let (mode, is_initial) = (self.host.mode(), self.host.may_look_up());
             self.drm.refresh(machine, mode, is_initial, now);
-            self.drm.take(&machine.drm());
+            self.drm.take(&machine.drm(), now);
         });
         let mut devices: Vec<(u32, Device)> = Vec::new();
         let mut index_of = BTreeMap::new();
@@ -375,6 +375,7 @@ impl Collector {
             process_status: ProcessStatus {
                 listed: count(processes.len()),
                 unreadable,
+                hidden: self.drm.hidden_processes(),
                 scan,
             },
             selection: facts.settings.selection(),
@@ -500,6 +501,7 @@ fn sleeping(found: DisplayDevice, now: Stamp) -> Device {
         pcie_width: asleep!(),
         performance_state: asleep!(),
         sensors: Vec::new(),
+        visible_loads: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: "asleep".into(),

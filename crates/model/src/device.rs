@@ -124,6 +124,9 @@ pub struct Device {
     pub performance_state: Reading<Measured<u32>>,
     /// Further readings that only some drivers have.
     pub sensors: Vec<Sensor>,
+    /// Load of engines, by the driver's name, of the clients that can be seen: at least this much. Only where the
+    /// driver says nothing of the device's load.
+    pub visible_loads: Vec<(Text, Reading<Estimated<Percent>>)>,
     /// Measured process memory by category, largest first. Rows with an inferred owner are left out.
     pub categories: Vec<CategoryShare>,
     /// Whether the rows add up to more than `memory.used`, so that a bar has to be scaled.

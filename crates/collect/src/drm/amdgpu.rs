@@ -7,7 +7,7 @@ use model::{
 use raw::{Answer, Stamped};
 
 use super::discovery::{Found, Hwmon};
-use super::files::{Files, Readings};
+use super::files::{Files, Readings, sysfs};
 use super::gpu_metrics::{self, Metrics};
 use super::sensors::{celsius, lanes, link_generation, microwatts, sensor};
 
@@ -181,7 +181,7 @@ pub(super) fn describe(
     );
     let video = match share("vcn_busy_percent") {
         Reading::Missing(_) => metrics.video(video_moved),
-        known => known.map(|share| share.0),
+        known @ Reading::Known(_) => known.map(|share| share.0),
     };
     device.sensors.extend([
         sensor("video_engine", "video engine", SensorUnit::Percent, video),
@@ -310,10 +310,8 @@ impl<'a> Table<'a> {
     ) -> Reading<Measured<f64>> {
         match &self.metrics {
             Ok(metrics) => match pick(&metrics.value) {
-                Some(value) => Reading::measured(value, self.readings.from(counter, metrics.at)),
-                None => {
-                    Reading::missing(Gap::NotSupported, self.readings.from(counter, metrics.at))
-                }
+                Some(value) => Reading::measured(value, sysfs(counter, metrics.at)),
+                None => Reading::missing(Gap::NotSupported, sysfs(counter, metrics.at)),
             },
             Err(Gap::NotPresent) => self.readings.missing(counter, self.readings.unasked),
             Err(gap) => self.readings.missing(counter, *gap),

@@ -45,6 +45,8 @@ pub struct Holder {
     pub start_ticks: u64,
     /// Whether it has `/dev/kfd` open.
     pub has_kfd: bool,
+    /// Whether it opens display nodes for others and keeps a copy, as session managers do.
+    pub keeps_sessions: bool,
     /// Its descriptors.
     pub descriptors: Vec<Descriptor>,
 }
@@ -165,7 +167,23 @@ impl Attribution {
                 owners.entry(*client).or_default().insert(*process);
             }
         }
-        let is_shared = |client: &ClientId| owners.get(client).is_some_and(|them| them.len() > 1);
+        let keepers: BTreeSet<ProcessId> = sample
+            .holders
+            .iter()
+            .filter(|holder| holder.keeps_sessions)
+            .map(|holder| (holder.pid, holder.start_ticks))
+            .collect();
+        // The copy of a display node's client that a session manager keeps does no work: the load is the other
+        // holder's. Memory is not charged through that node anyway.
+        let is_shared = |process: &ProcessId, part: &Part<'_>, client: &ClientId| {
+            let owners = owners.get(client).into_iter().flatten();
+            let is_copy = |it: &&ProcessId| {
+                part.reasons.contains(&Gap::PrimaryNode)
+                    && !keepers.contains(process)
+                    && keepers.contains(*it)
+            };
+            owners.filter(|it| *it != process && !is_copy(it)).count() > 0
+        };
         if !sample.is_complete {
             self.baselines.forget();
         }
@@ -176,7 +194,11 @@ impl Attribution {
             if !sample.is_complete {
                 reasons.insert(Gap::PartialScan);
             }
-            if part.clients.keys().any(is_shared) {
+            if part
+                .clients
+                .keys()
+                .any(|client| is_shared(process, part, client))
+            {
                 reasons.insert(Gap::SharedClient);
             }
             let reasons: Vec<Gap> = PRECEDENCE

@@ -50,9 +50,8 @@ impl DeviceState {
             let Stamped { at, value } = files.text(path)?;
             let value = match value {
                 "suspended" | "suspending" => PowerState::Suspended,
-                "active" | "resuming" => PowerState::Active,
-                // The kernel does not manage its power: it is on.
-                "unsupported" => PowerState::Active,
+                // Where the kernel does not manage its power it is on.
+                "active" | "resuming" | "unsupported" => PowerState::Active,
                 _ => return Err(Gap::NotSupported),
             };
             Ok(Stamped { at, value })
@@ -180,6 +179,7 @@ fn blank(found: &Found, now: Stamp, (counter, gap): (&'static str, Gap)) -> Devi
         pcie_width: none!(),
         performance_state: none!(),
         sensors: Vec::new(),
+        visible_loads: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: "ok".into(),

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use model::{Gap, Measured, Provenance, Reading, Source, Stamp, Text};
 use raw::{Answer, Reply, Stamped};
 
+use super::state::SHOWN_FOR_MS;
+
 /// The newest answer of every file of a device.
 #[derive(Debug, Default)]
 pub(super) struct Files {
@@ -23,6 +25,14 @@ impl Files {
             if !(unanswered && matches!(self.answers.get(path), Some(Ok(_)))) {
                 self.answers.insert(Text::clone(path), answer.clone());
             }
+        }
+    }
+
+    /// Nothing that was said is true of now.
+    pub(super) fn expire(&mut self) {
+        self.hangs = true;
+        for answer in self.answers.values_mut() {
+            *answer = Err(Gap::TimedOut);
         }
     }
 
@@ -67,6 +77,15 @@ impl Files {
     }
 }
 
+/// A file as the origin of a reading.
+pub(super) const fn sysfs(counter: &'static str, at: Stamp) -> Provenance {
+    Provenance {
+        source: Source::Sysfs,
+        counter,
+        at,
+    }
+}
+
 /// Makes readings of a device's files.
 #[derive(Clone, Copy)]
 pub(super) struct Readings<'a> {
@@ -77,17 +96,9 @@ pub(super) struct Readings<'a> {
 }
 
 impl Readings<'_> {
-    pub(super) const fn from(&self, counter: &'static str, at: Stamp) -> Provenance {
-        Provenance {
-            source: Source::Sysfs,
-            counter,
-            at,
-        }
-    }
-
     /// A reading that is missing.
     pub(super) const fn missing<T>(&self, counter: &'static str, gap: Gap) -> Reading<T> {
-        Reading::missing(gap, self.from(counter, self.now))
+        Reading::missing(gap, sysfs(counter, self.now))
     }
 
     /// A number in `range`, converted; `path` is none where the device has no such file.
@@ -122,7 +133,10 @@ impl Readings<'_> {
             return self.missing(counter, Gap::NoCounter);
         };
         match read(self.files, path) {
-            Ok(Stamped { at, value }) => Reading::measured(value, self.from(counter, at)),
+            Ok(Stamped { at, .. }) if self.files.hangs && self.now.ms_since(at) > SHOWN_FOR_MS => {
+                self.missing(counter, Gap::TimedOut)
+            }
+            Ok(Stamped { at, value }) => Reading::measured(value, sysfs(counter, at)),
             Err(Gap::NotPresent) if !self.files.answers.contains_key(path) => {
                 self.missing(counter, self.unasked)
             }

@@ -1,7 +1,7 @@
 //! What the attribute files of i915 and xe say of a device.
 //!
 //! Neither has a file with its load, the size of its memory or what of it is used: the first needs the kernel's
-//! performance counters (CAP_PERFMON), the others an open node, which would wake the device.
+//! performance counters (`CAP_PERFMON`), the others an open node, which would wake the device.
 
 use model::{Device, DeviceKind, Gap, Measured, Megahertz, Reading, SensorUnit, Text, Watts};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Gap, Measured, Reading, Stamp, Text};
 
-use super::files::{Files, Readings};
+use super::files::{Files, Readings, sysfs};
 
 /// How a counter has moved between its last two readings, per second.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl Rates {
                 at,
                 rate: Some(rate),
                 ..
-            }) => Reading::measured(*rate, readings.from(counter, *at)),
+            }) => Reading::measured(*rate, sysfs(counter, *at)),
             Some(_) => readings.missing(counter, Gap::FirstSample),
             // Why it could not be read.
             None => readings.read(counter, path, |files, path| {

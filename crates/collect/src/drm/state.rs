@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use model::{Device, DeviceKey, DeviceKind, Gap, Mode, Stamp, Text};
+use model::{
+    Device, DeviceKey, DeviceKind, Estimated, Gap, Method, Mode, Percent, Provenance, Reading,
+    Source, Stamp, Text,
+};
 use raw::drm::{DeviceReads, DrmPlan, DrmSearch, DrmSweep, FIRST_RENDER_MINOR, SearchPlan};
 use raw::{Machine, Published, Question, Stamped};
 
@@ -26,8 +29,14 @@ const SEARCH_BUDGET_NS: u64 = 50_000_000;
 /// A search that ended longer ago says nothing of who holds what now.
 const SEARCH_LASTS_MS: u64 = 5_000;
 
+/// How long readings are shown, with their age, of what does not answer any more.
+pub(super) const SHOWN_FOR_MS: u64 = 10_000;
+
 /// Names of products do not change.
 const NAME_EVERY_MS: u64 = 3_600_000;
+
+/// Programs that open display nodes for a session, keep a copy and use none of it.
+const SESSION_KEEPERS: [&str; 3] = ["systemd-logind", "elogind-daemon", "seatd"];
 
 /// Slots of DRM devices, so that they are none of another driver's.
 const FIRST_SLOT: u32 = 0x1_0000;
@@ -160,10 +169,13 @@ impl Drm {
     }
 
     /// Takes in what the thread has published.
-    pub(crate) fn take(&mut self, published: &Published<DrmSweep>) {
+    pub(crate) fn take(&mut self, published: &Published<DrmSweep>, now: Stamp) {
         match published {
             Published::NotAsked => {}
-            Published::Overdue(since) => self.overdue = Some(*since),
+            Published::Overdue(since) => {
+                self.overdue = Some(*since);
+                self.expire(*since, now);
+            }
             Published::Missing(gap) => {
                 self.missing = Some(*gap);
                 self.overdue = None;
@@ -264,16 +276,55 @@ impl Drm {
             pid: holder.pid,
             start_ticks: holder.start_ticks,
             has_kfd: holder.has_kfd,
+            keeps_sessions: holder.pid == 1 || SESSION_KEEPERS.contains(&&*holder.name),
             descriptors: descriptors.collect(),
         }
     }
 
     /// All devices, without index and without what depends on processes.
     pub(crate) fn devices(&mut self, now: Stamp) -> Vec<(u32, Device)> {
+        let (rows, at) = (&self.rows, self.at);
         self.devices
             .iter_mut()
-            .map(|(slot, device)| (*slot, device.device(now)))
+            .map(|(slot, device)| {
+                let mut described = device.device(now);
+                if let Some(at) = at
+                    && device.found.driver != Driver::Amdgpu
+                {
+                    let rows = rows.iter().filter(|row| row.slot == *slot);
+                    described.visible_loads = visible_loads(rows, at);
+                }
+                (*slot, described)
+            })
             .collect()
+    }
+
+    /// Processes that cannot be looked at.
+    pub(crate) fn hidden_processes(&self) -> u32 {
+        let hidden = self
+            .search
+            .as_ref()
+            .map_or(0, |search| search.unreadable.len());
+        u32::try_from(hidden).unwrap_or(u32::MAX)
+    }
+
+    /// A thread that has not answered for long says nothing of now.
+    fn expire(&mut self, since: Stamp, now: Stamp) {
+        if now.ms_since(since) <= SHOWN_FOR_MS {
+            return;
+        }
+        self.is_complete = false;
+        for device in self.devices.values_mut() {
+            device.files.expire();
+        }
+        for row in &mut self.rows {
+            row.vram = Err(Gap::TimedOut);
+            row.system = Err(Gap::TimedOut);
+            row.loads = Err(Gap::TimedOut);
+            row.reasons = vec![Gap::TimedOut];
+            row.vram_bounds = None;
+            row.displaced = None;
+        }
     }
 
     /// Whether a second reading is still to come, without which a report would lack what needs two.
@@ -283,7 +334,7 @@ impl Drm {
     }
 
     fn needs_two(&self) -> bool {
-        !self.rows.is_empty() || self.devices.values().any(|device| device.has_counters())
+        !self.rows.is_empty() || self.devices.values().any(DeviceState::has_counters)
     }
 
     /// Whether names of products are still looked up.
@@ -306,6 +357,35 @@ impl Drm {
     pub(crate) fn is_search_complete(&self) -> bool {
         self.devices.is_empty() || self.sweeps == 0 || self.is_complete
     }
+}
+
+/// Sums of the loads that are known, by engine. Clients that cannot be seen are not in them.
+fn visible_loads<'a>(
+    rows: impl Iterator<Item = &'a Row>,
+    at: Stamp,
+) -> Vec<(Text, Reading<Estimated<Percent>>)> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for loads in rows.filter_map(|row| row.loads.as_ref().ok()) {
+        for (name, load) in loads {
+            if let Ok(load) = load {
+                *sums.entry(name).or_insert(0.0) += load;
+            }
+        }
+    }
+    let least = |(name, sum): (&str, f64)| {
+        let estimated = Estimated {
+            low: Percent(sum.min(100.0)),
+            high: Percent(100.0),
+            method: Method::Derived,
+            from: Provenance {
+                source: Source::Derived,
+                counter: "sum over the clients that can be seen",
+                at,
+            },
+        };
+        (name.into(), Reading::Known(estimated))
+    };
+    sums.into_iter().map(least).collect()
 }
 
 /// Files whose value means something over time.
@@ -423,9 +503,8 @@ impl DeviceState {
     pub(super) fn video(&self) -> Video {
         match self.found.video_version {
             Some(4..) => Video::Unified,
-            Some(_) => Video::Split,
             None if self.found.has("ip_discovery") => Video::Unknown,
-            None => Video::Split,
+            Some(_) | None => Video::Split,
         }
     }
 }

@@ -28,6 +28,7 @@ fn holder(pid: u32, descriptors: Vec<Descriptor>) -> Holder {
         pid,
         start_ticks: 1,
         has_kfd: false,
+        keeps_sessions: false,
         descriptors,
     }
 }
@@ -252,6 +253,39 @@ fn equal_numbers_on_two_devices_are_two_clients() {
         .map(|row| (row.pid, row.slot, row.vram))
         .collect();
     assert_eq!(sizes, [(1, 0, Ok(64 << 10)), (2, 1, Ok(64 << 10))]);
+}
+
+#[test]
+fn the_copy_that_a_session_manager_keeps_does_not_take_the_load_from_the_compositor() {
+    let mut attribution = Attribution::default();
+    let mut look = |second: u64, node| {
+        let at_ns = second * SECOND;
+        let lines = amd(1, 64, 0) + &format!("drm-engine-gfx: {} ns\n", second * SECOND / 2);
+        let open = Descriptor {
+            node,
+            ..render(0, at_ns, text(&lines))
+        };
+        let mut manager = holder(2, vec![open.clone()]);
+        manager.keeps_sessions = true;
+        attribution.take(
+            &complete(at_ns, vec![holder(1, vec![open]), manager]),
+            |_| false,
+        )
+    };
+    look(1, Node::Primary);
+    let rows = look(2, Node::Primary);
+    assert_eq!(rows[0].vram, Err(Gap::PrimaryNode));
+    assert_eq!(
+        rows[0].loads.as_ref().map(|loads| loads["gfx"]),
+        Ok(Ok(50.0))
+    );
+    assert_eq!(
+        (rows[1].vram, rows[1].loads.clone()),
+        (Err(Gap::SharedClient), Err(Gap::SharedClient))
+    );
+    // Through a render node there is no such copy: both may work with it.
+    let rows = look(3, Node::Render);
+    assert_eq!(rows[0].loads, Err(Gap::SharedClient));
 }
 
 #[test]

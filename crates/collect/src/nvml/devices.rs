@@ -161,6 +161,7 @@ fn device(
         pcie_width: answers.number(DeviceCall::PcieLinkWidth, 1..=64, |n| n),
         performance_state: performance_state(&answers),
         sensors: Vec::new(),
+        visible_loads: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: counter_status(state, now).into(),

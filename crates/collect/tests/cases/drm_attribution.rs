@@ -194,6 +194,7 @@ fn sample(
         .map(|process| Holder {
             pid: process.pid,
             start_ticks: process.start,
+            keeps_sessions: false,
             has_kfd: process.fds.iter().any(|fd| fd.link == "/dev/kfd"),
             descriptors: process
                 .fds

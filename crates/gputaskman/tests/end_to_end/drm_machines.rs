@@ -495,7 +495,7 @@ fn every_collected_text_is_charged_or_says_why_not() {
         let driver = value("drm-driver").unwrap_or_else(|| "amdgpu".to_owned());
         let mut uevent = format!("DRIVER={driver}\n");
         if let Some(place) = value("drm-pdev").or_else(|| value("pdev")) {
-            uevent += &format!("PCI_ID=1002:0001\nPCI_SLOT_NAME={place}\n");
+            uevent = format!("{uevent}PCI_ID=1002:0001\nPCI_SLOT_NAME={place}\n");
         }
         folder.write("sys/class/drm/renderD128/device/uevent", uevent);
         let is_npu = driver.contains("accel");

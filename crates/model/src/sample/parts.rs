@@ -129,6 +129,7 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
         pcie_width: nvml(16, "nvmlDeviceGetCurrPcieLinkWidth"),
         performance_state: nvml(2, "nvmlDeviceGetPerformanceState"),
         sensors: Vec::new(),
+        visible_loads: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: "ok".into(),
@@ -476,6 +477,7 @@ pub(super) fn snapshot(mut devices: Vec<Device>, mut processes: Vec<Process>) ->
         process_status: ProcessStatus {
             listed: u32::try_from(processes.len()).unwrap_or(u32::MAX),
             unreadable: 0,
+            hidden: 0,
             scan: ScanState::Complete,
         },
         selection: Selection::All,

@@ -12,7 +12,7 @@ use crate::workload::Category;
 const VRAM: &str = "drm-resident-vram";
 const ENGINES: &str = "drm-engine-*";
 
-/// A card of AMD with a game that was pushed out of its memory, a compositor on the display node, a ROCm process whose
+/// A card of AMD with a game that was pushed out of its memory, a compositor on the display node, a `ROCm` process whose
 /// work is not timed, and one whose client another process holds too; and a processor of Intel with graphics.
 pub fn radeon() -> Snapshot {
     let mut card = device(0, "AMD Radeon RX 7900 XTX", 24_560, 11_000);

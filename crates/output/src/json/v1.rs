@@ -165,6 +165,8 @@ pub struct ProcessStatus {
     pub listed: u32,
     /// Rows whose details could not be read for lack of rights.
     pub unreadable: u32,
+    /// Processes that may hold a device and cannot be looked at, so that they have no row.
+    pub hidden: u32,
     /// `complete` or `partial`.
     pub scan: &'static str,
     /// Whether there may be processes that cannot be inspected from here: without full rights, or

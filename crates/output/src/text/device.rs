@@ -37,7 +37,7 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, dev
         .collect();
     page.items("  activity  ", &with_ages(items));
     sensors(page, notes, device, &subject);
-    further(page, device);
+    further(page, notes, device);
     pcie(page, notes, device, &subject);
     by_type(page, notes, snapshot, device, &subject);
     if &*device.counter_status != "ok" {
@@ -152,7 +152,22 @@ fn sensors(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {
 }
 
 /// Readings that only some drivers have, as far as they are there.
-fn further(page: &mut Page, device: &Device) {
+fn further(page: &mut Page, notes: &mut Notes, device: &Device) {
+    let loads: Vec<String> = device
+        .visible_loads
+        .iter()
+        .filter_map(|(name, load)| {
+            let least = format::percent_long(load.known()?.low);
+            Some(format!(
+                "{} {}{least}",
+                format::sanitize(name),
+                notes.at_least()
+            ))
+        })
+        .collect();
+    if !loads.is_empty() {
+        page.items("  engines   ", &loads);
+    }
     let known = device.sensors.iter().filter_map(|sensor| {
         let value = *sensor.value.value()?;
         Some((

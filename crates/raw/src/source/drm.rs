@@ -80,6 +80,8 @@ pub struct DrmHolder {
     pub pid: u32,
     /// Start time in clock ticks since boot.
     pub start_ticks: u64,
+    /// Its short name (`comm`), empty where it could not be told.
+    pub name: Text,
     /// Whether it has `/dev/kfd` open.
     pub has_kfd: bool,
     /// Its descriptors of nodes.
@@ -122,6 +124,7 @@ struct SearchHeader {
 struct HolderHeader {
     pid: u32,
     start: u64,
+    name: Text,
     kfd: bool,
     /// Number, minor number, whether the node is gone.
     open: Vec<(u32, u32, bool)>,
@@ -169,6 +172,7 @@ impl DrmSweep {
                 .map(|holder| DrmHolder {
                     pid: holder.pid,
                     start_ticks: holder.start,
+                    name: holder.name.clone(),
                     has_kfd: holder.kfd,
                     descriptors: holder
                         .open
@@ -213,6 +217,7 @@ impl DrmHolder {
         HolderHeader {
             pid: self.pid,
             start: self.start_ticks,
+            name: self.name.clone(),
             kfd: self.has_kfd,
             open: self.descriptors.iter().map(open).collect(),
         }
@@ -269,6 +274,7 @@ mod tests {
                 holders: vec![DrmHolder {
                     pid: 7,
                     start_ticks: 9,
+                    name: "client".into(),
                     has_kfd: true,
                     descriptors: vec![DrmDescriptor {
                         fd: 5,

@@ -147,6 +147,18 @@ fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
         let text = output::format::sensor(sensor.unit, value);
         Some(item(look, sensor.label, vec![(Figure::measured(text), "")]))
     }));
+    let busiest = device
+        .visible_loads
+        .iter()
+        .filter_map(|(_, load)| Some(load.known()?.low.0));
+    if let Some(busiest) = busiest.reduce(f64::max) {
+        let text = format!("≥{}%", figure::whole(busiest));
+        let figure = Figure {
+            text: text.into(),
+            class: Class::Estimated,
+        };
+        items.push(item(look, "busiest engine", vec![(figure, "")]));
+    }
     items
 }
 

@@ -3,7 +3,7 @@
 use model::Text;
 use serde::Serialize;
 
-use super::ProvenanceMap;
+use super::{NamedEngine, ProvenanceMap};
 
 /// One GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -68,6 +68,8 @@ pub struct Device {
     pub counter_adapter_matched: Option<bool>,
     /// Readings that only some drivers have.
     pub sensors: Vec<Sensor>,
+    /// Load of engines of the clients that can be seen, where the driver says nothing of the device's load.
+    pub engines_at_least: Vec<NamedEngine>,
     /// Measured process memory by category, then what no row explains.
     pub categories: Vec<CategoryBytes>,
     /// Whether the rows add up to more than is used.

@@ -243,15 +243,23 @@ fn sight(place: &Place, proc: &OwnedFd, pid: u32) -> Sight {
 pub(super) struct Process {
     pub(super) folder: OwnedFd,
     pub(super) start_ticks: u64,
+    /// Its short name.
+    pub(super) name: String,
 }
 
 /// Opens a process, so that its number cannot become another one's.
 pub(super) fn open_process(place: &Place, pid: u32) -> Option<Process> {
     let folder = place.process(pid).ok()?;
-    let start_ticks = start_ticks(&stat(&folder)?)?;
+    let stat = stat(&folder)?;
+    let name = |byte| stat.iter().position(|it| *it == byte);
+    let end = stat.iter().rposition(|it| *it == b')');
+    let name = name(b'(')
+        .zip(end)
+        .and_then(|(start, end)| stat.get(start + 1..end));
     Some(Process {
         folder,
-        start_ticks,
+        start_ticks: start_ticks(&stat)?,
+        name: String::from_utf8_lossy(name.unwrap_or_default()).into_owned(),
     })
 }
 

@@ -187,6 +187,7 @@ impl DrmDriver {
         let mut holder = DrmHolder {
             pid,
             start_ticks: process.start_ticks,
+            name: process.name.as_str().into(),
             has_kfd: nodes.values().any(|node| *node == Open::Kfd),
             descriptors: Vec::new(),
         };

@@ -105,6 +105,7 @@ fn nodes_are_found_with_what_the_driver_says_and_without_the_name_a_client_gives
         (6, 1, Ok("pos:\t0\n".to_owned())),
     ];
     assert_eq!(texts(holder), expected);
+    assert_eq!(&*holder.name, "a ) (b");
     assert!(holder.descriptors[1].is_deleted);
     assert!(found.complete.is_some() && found.unreadable.is_empty());
 }
