@@ -38,7 +38,11 @@ impl DeviceState {
             Driver::I915 | Driver::Xe => {
                 intel::describe(&mut device, found, hwmon, readings, &self.rates);
             }
-            Driver::Generic | Driver::Silent | Driver::Elsewhere | Driver::Display => {}
+            Driver::Generic
+            | Driver::Silent
+            | Driver::Elsewhere
+            | Driver::Display
+            | Driver::Accelerator => {}
         }
         device.counter_status = self.status(asleep).into();
         device
@@ -112,7 +116,7 @@ const fn unlisted(driver: Driver) -> (&'static str, Gap) {
             Gap::NoCounter,
         ),
         Driver::Generic => ("no file that this program knows", Gap::NoCounter),
-        Driver::Silent | Driver::Elsewhere | Driver::Display => {
+        Driver::Silent | Driver::Elsewhere | Driver::Display | Driver::Accelerator => {
             ("driver without figures", Gap::NoStats)
         }
     }

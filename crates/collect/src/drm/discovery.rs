@@ -29,6 +29,8 @@ pub(super) enum Driver {
     Elsewhere,
     /// Shows pictures and computes none, or is a virtual one.
     Display,
+    /// Computes and shows nothing: for neural networks, as a rule.
+    Accelerator,
 }
 
 /// Drivers by the name the kernel gives them.
@@ -94,6 +96,19 @@ pub(super) fn nodes(machine: &mut dyn Machine) -> Result<Vec<Text>, Gap> {
     nodes.retain(|name| minor(name).is_some());
     nodes.truncate(MAX_NODES);
     Ok(nodes)
+}
+
+/// Where the nodes of accelerators are.
+const ACCELERATORS: &str = "/sys/class/accel";
+
+/// Accelerators by name, with their driver: they are no GPUs, and are named so that nobody looks for them here.
+pub(super) fn accelerators(machine: &mut dyn Machine) -> Vec<(Text, Text)> {
+    let found = names(machine, ACCELERATORS).unwrap_or_else(|_| Vec::new());
+    let named = found.into_iter().take(MAX_NODES).filter_map(|node| {
+        let uevent = small(machine, &format!("{ACCELERATORS}/{node}/device/uevent")).ok()?;
+        Some((node, Uevent::parse(&uevent).driver?))
+    });
+    named.collect()
 }
 
 /// Minor number of a node by its name.

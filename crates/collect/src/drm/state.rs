@@ -32,6 +32,9 @@ const SEARCH_LASTS_MS: u64 = 5_000;
 /// How long readings are shown, with their age, of what does not answer any more.
 pub(super) const SHOWN_FOR_MS: u64 = 10_000;
 
+/// How long the first answer may take; it takes milliseconds where nothing hangs.
+const PATIENCE_MS: u64 = 3_000;
+
 /// Names of products do not change.
 const NAME_EVERY_MS: u64 = 3_600_000;
 
@@ -57,6 +60,8 @@ pub(crate) struct Drm {
     pub(super) search: Option<DrmSearch>,
     pub(super) is_complete: bool,
     pub(super) overdue: Option<Stamp>,
+    /// How long it has not answered.
+    silent_ms: u64,
     pub(super) missing: Option<Gap>,
     pub(super) is_wsl: bool,
     pub(super) kfd: Kfd,
@@ -148,6 +153,9 @@ impl Drm {
             };
             self.devices.insert(slot, device);
         }
+        let accelerators = discovery::accelerators(machine).into_iter();
+        self.others
+            .extend(accelerators.map(|(node, name)| (node, Driver::Accelerator, name)));
         self.rows.retain(|row| self.devices.contains_key(&row.slot));
     }
 
@@ -174,6 +182,7 @@ impl Drm {
             Published::NotAsked => {}
             Published::Overdue(since) => {
                 self.overdue = Some(*since);
+                self.silent_ms = now.ms_since(*since);
                 self.expire(*since, now);
             }
             Published::Missing(gap) => {
@@ -182,6 +191,7 @@ impl Drm {
             }
             Published::New(Stamped { at, value }) => {
                 self.overdue = None;
+                self.silent_ms = 0;
                 self.missing = None;
                 self.sweeps += 1;
                 self.before = self.at.replace(*at);
@@ -329,8 +339,10 @@ impl Drm {
 
     /// Whether a second reading is still to come, without which a report would lack what needs two.
     pub(crate) fn is_pending(&self) -> bool {
-        let is_asked = !self.devices.is_empty() && self.missing.is_none() && self.overdue.is_none();
-        is_asked && (self.sweeps == 0 || (self.sweeps == 1 && self.needs_two()))
+        let is_asked = !self.devices.is_empty() && self.missing.is_none();
+        is_asked
+            && self.silent_ms < PATIENCE_MS
+            && (self.sweeps == 0 || (self.sweeps == 1 && self.needs_two()))
     }
 
     fn needs_two(&self) -> bool {
@@ -345,7 +357,10 @@ impl Drm {
 
     /// Whether the first sweep is still on its way.
     pub(crate) fn is_waiting(&self) -> bool {
-        !self.devices.is_empty() && self.sweeps == 0 && self.missing.is_none()
+        !self.devices.is_empty()
+            && self.sweeps == 0
+            && self.missing.is_none()
+            && self.silent_ms < PATIENCE_MS
     }
 
     /// Length of the window that loads refer to, milliseconds.
@@ -452,7 +467,9 @@ impl DeviceState {
             }
             Driver::I915 | Driver::Xe => intel::kind(&self.found, self.has_local_memory),
             Driver::Generic => DeviceKind::Unified,
-            Driver::Silent | Driver::Elsewhere | Driver::Display => DeviceKind::Unknown,
+            Driver::Silent | Driver::Elsewhere | Driver::Display | Driver::Accelerator => {
+                DeviceKind::Unknown
+            }
         };
     }
 
@@ -462,9 +479,11 @@ impl DeviceState {
             Driver::I915 | Driver::Xe => {
                 (Vec::new(), intel::reads(&self.found, self.hwmon.as_ref()))
             }
-            Driver::Generic | Driver::Silent | Driver::Elsewhere | Driver::Display => {
-                (Vec::new(), Vec::new())
-            }
+            Driver::Generic
+            | Driver::Silent
+            | Driver::Elsewhere
+            | Driver::Display
+            | Driver::Accelerator => (Vec::new(), Vec::new()),
         };
         // Each reading starts the time anew after which an unused card falls asleep.
         self.is_left_alone = self.found.may_sleep && self.is_used == Some(false);

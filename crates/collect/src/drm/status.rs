@@ -64,6 +64,9 @@ impl Drm {
                 format!("{detail}: {}", gap.sentence()),
                 None,
             ),
+            (None, Some(_), None) if self.is_waiting() => {
+                status(SourceState::Pending, detail, None)
+            }
             (None, Some(since), _) => {
                 let silent = now.ms_since(since) / 1000;
                 let detail = format!("{detail}; no answer for {silent} s");
@@ -80,8 +83,15 @@ impl Drm {
         let shown: Vec<String> = self
             .others
             .iter()
-            .filter(|(_, driver, _)| *driver == Driver::Display)
-            .map(|(node, _, name)| format!("{node} ({name}) only shows pictures or is virtual"))
+            .filter_map(|(node, driver, name)| match driver {
+                Driver::Display => {
+                    Some(format!("{node} ({name}) only shows pictures or is virtual"))
+                }
+                Driver::Accelerator => {
+                    Some(format!("{node} ({name}) is no GPU but an accelerator"))
+                }
+                _ => None,
+            })
             .collect();
         if shown.is_empty() {
             String::new()

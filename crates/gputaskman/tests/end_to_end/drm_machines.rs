@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use collect::{Collector, Pace};
 use model::{ChargedBytes, Device, DeviceKind, Gap, Process, Snapshot};
-use raw::{Machine as _, Settings};
+use raw::capture::{Capture, Manifest, RecordingMachine, Redaction, ReplayMachine};
+use raw::{Machine as _, Settings, TickPlan};
 use rustix::fs::inotify;
 use serde_json::Value;
 use sources::{LiveMachine, Options};
@@ -369,6 +370,65 @@ fn a_recording_of_a_machine_with_such_devices_says_the_same_again() {
         replayed.ended(0);
         assert_eq!(recorded.text(), replayed.text(), "{redact}");
         assert!(recorded.text().contains("drm-resident-vram"), "{redact}");
+    }
+}
+
+/// Refreshes of a recording in memory.
+fn recorded(root: &Path, refreshes: usize) -> Capture {
+    let live = LiveMachine::new(Options {
+        root: Some(root.to_owned()),
+        nvml_library: Some(root.join("no-such-library")),
+        settings: Settings {
+            interval_ms: INTERVAL_MS,
+            ..Settings::default()
+        },
+    });
+    let manifest = Manifest::new(live.facts(), Redaction::None, "test".to_owned());
+    let mut machine =
+        RecordingMachine::new(live, raw::capture::record::to_memory(&manifest).unwrap());
+    let mut collector = Collector::new(machine.facts());
+    for _ in 0..refreshes {
+        let plan = collector.plan(Pace::OneShot(1_000_000_000));
+        let tick = machine.begin_tick(&plan).unwrap();
+        collector.tick(&mut machine, tick);
+    }
+    Capture::load(&*machine.finish().unwrap()).unwrap()
+}
+
+#[test]
+fn without_any_single_answer_the_rest_is_said_and_every_null_has_its_reason() {
+    let folder = machine("amd-card");
+    let capture = recorded(folder.path(), 6);
+    let whole = capture.answer_count();
+    assert!(whole > 200, "{whole} answers");
+    for index in 0..whole {
+        let without = Arc::new(capture.without(index));
+        let mut replay = ReplayMachine::new(without);
+        let mut collector = Collector::new(replay.facts());
+        while let Ok(tick) = replay.begin_tick(&TickPlan::default()) {
+            let snapshot = collector.tick(&mut replay, tick);
+            let place = || {
+                format!(
+                    "without {:?}, refresh {}",
+                    capture.question(index),
+                    snapshot.tick
+                )
+            };
+            assert!(
+                snapshot
+                    .notices
+                    .iter()
+                    .all(|notice| notice.code != "internal"),
+                "{}",
+                place()
+            );
+            let document: Value = serde_json::from_str(&output::json::to_line(&snapshot)).unwrap();
+            json::every_null_has_its_reason(&document);
+            for device in &snapshot.devices {
+                let charged = device.memory.attributed.known.0;
+                assert!(charged <= 9_663_676_416, "{}: {charged}", place());
+            }
+        }
     }
 }
 

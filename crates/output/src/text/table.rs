@@ -202,7 +202,8 @@ fn size(
 fn total(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, indent: usize) {
     let (measured, matched) = shown::totals(snapshot);
     let mut items = Vec::new();
-    if measured.is_known() {
+    // Where no device has memory of its own there is nothing to add up.
+    if measured.is_known() && measured.counted > 0 {
         let bound = if measured.is_complete() {
             ""
         } else {
@@ -224,7 +225,9 @@ fn total(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, indent: usize)
             rows(matched.counted)
         ));
     }
-    page.items(&(format::pad_start("total", indent) + "  "), &items);
+    if !items.is_empty() {
+        page.items(&(format::pad_start("total", indent) + "  "), &items);
+    }
 }
 
 fn rows(count: u32) -> String {

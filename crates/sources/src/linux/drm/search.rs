@@ -52,6 +52,8 @@ pub(super) struct Search {
     pub(super) unreadable: BTreeSet<u32>,
     /// Processes with nodes open: descriptor to node.
     pub(super) holders: BTreeMap<u32, BTreeMap<u32, Open>>,
+    /// Whether the size of `/proc/PID/fd` is the number of descriptors, as it is since Linux 6.2.
+    sizes_tell: bool,
     /// Processes whose descriptors were listed, for measurements.
     pub(super) listed: u64,
 }
@@ -87,6 +89,8 @@ impl Search {
         let Ok(all) = processes(proc) else {
             return;
         };
+        self.sizes_tell =
+            !place.is_directory() && list_state(proc, "self/fd").is_some_and(ListState::is_telling);
         self.looked.retain(|pid, _| all.contains(pid));
         self.holders.retain(|pid, _| all.contains(pid));
         self.unreadable.retain(|pid| all.contains(pid));
@@ -118,6 +122,13 @@ impl Search {
     fn look(&mut self, place: &Place, proc: &OwnedFd, pid: u32) {
         let path = format!("{pid}/fd");
         let state = list_state(proc, &path);
+        // Threads of the kernel, and processes that are about to end.
+        if self.sizes_tell && state.is_some_and(|state| state.size == 0) {
+            self.looked.remove(&pid);
+            self.holders.remove(&pid);
+            self.unreadable.remove(&pid);
+            return;
+        }
         if let (Some(state), Some(looked)) = (state, self.looked.get(&pid)) {
             // By their numbers, so that not all are due in the same search.
             let is_due = (self.number + u64::from(pid)).is_multiple_of(FULL_EVERY)
