@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::Gap;
 
 use super::engines::{Baselines, Loads, Newcomer};
-use super::fdinfo::{Fdinfo, Number, Region, Unreadable};
-use super::memory::{Place, place};
+use super::fdinfo::Fdinfo;
+use super::memory::Place;
+use super::sizes;
 
 /// Through which node a device was opened.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -303,7 +304,8 @@ fn parts(sample: &Sample) -> BTreeMap<(ProcessId, u32), Part<'_>> {
     }
     for part in parts.values_mut() {
         let texts: Vec<&Fdinfo> = part.texts().collect();
-        part.reasons.extend(texts.into_iter().flat_map(doubts));
+        part.reasons
+            .extend(texts.into_iter().flat_map(sizes::doubts));
     }
     parts
 }
@@ -361,14 +363,16 @@ impl<'a> Part<'a> {
         reasons: Vec<Gap>,
         loads: Result<Loads, Gap>,
     ) -> Row {
+        let texts: Vec<&Fdinfo> = self.texts().collect();
         let resident = |place| {
-            self.resident(place)
-                .map_err(|gap| reasons.first().copied().unwrap_or(gap))
+            sizes::resident(&texts, place).map_err(|gap| reasons.first().copied().unwrap_or(gap))
         };
         // A size that cannot be read leaves the other one as it is; a flaw in what is shared does not.
         let charged = |place| match *reasons {
-            [] => self.resident(place),
-            [Gap::UnreadableValue] if !self.has_unreadable_share() => self.resident(place),
+            [] => sizes::resident(&texts, place),
+            [Gap::UnreadableValue] if !sizes::has_unreadable_share(&texts) => {
+                sizes::resident(&texts, place)
+            }
             [first, ..] => Err(first),
         };
         let single = !reasons.contains(&Gap::SharedClient);
@@ -384,8 +388,8 @@ impl<'a> Part<'a> {
             system: charged(Place::System),
             vram_resident: resident(Place::Device),
             system_resident: resident(Place::System),
-            vram_bounds: bounded.then(|| self.vram_bounds()).flatten(),
-            displaced: single.then(|| self.displaced()).flatten(),
+            vram_bounds: bounded.then(|| sizes::vram_bounds(&texts)).flatten(),
+            displaced: single.then(|| sizes::displaced(&texts)).flatten(),
             loads,
             clients: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
             driver: self.driver.map(str::to_owned),
@@ -393,144 +397,4 @@ impl<'a> Part<'a> {
             reasons,
         }
     }
-
-    /// What lies in a kind of memory, over all clients.
-    fn resident(&self, wanted: Place) -> Result<u64, Gap> {
-        let mut sum: Option<u64> = None;
-        for text in self.texts() {
-            let required = has_required_regions(text);
-            let mut found = false;
-            for region in regions(text, wanted) {
-                let here = region.here();
-                if here.is_none() && !required {
-                    return Err(Gap::Legacy);
-                }
-                found = true;
-                match here {
-                    Some(Ok(bytes)) => {
-                        sum = Some(sum.map_or(bytes, |sum| sum.saturating_add(bytes)));
-                    }
-                    Some(Err(Unreadable)) | None => return Err(Gap::UnreadableValue),
-                }
-            }
-            if !found && required {
-                return Err(Gap::UnreadableValue);
-            }
-        }
-        sum.ok_or(Gap::NoCounter)
-    }
-
-    fn has_unreadable_share(&self) -> bool {
-        self.texts()
-            .flat_map(|text| text.regions.values())
-            .any(|region| matches!(region.shared, Some(Err(Unreadable))))
-    }
-
-    /// Drivers whose `shared` and `resident` are of the same buffers: a buffer in device memory that is shared is
-    /// counted in `shared` of that region too.
-    fn vram_bounds(&self) -> Option<Bounds> {
-        const DRIVERS: [&str; 3] = ["amdgpu", "i915", "xe"];
-        let mut bounds = Bounds { low: 0, high: 0 };
-        let mut found = false;
-        for text in self.texts() {
-            if !DRIVERS.contains(&text.driver.as_deref()?) {
-                return None;
-            }
-            for region in regions(text, Place::Device) {
-                let (Some(Ok(here)), Some(Ok(shared))) = (region.here(), region.shared) else {
-                    return None;
-                };
-                found = true;
-                bounds.low = bounds.low.saturating_add(here.saturating_sub(shared));
-                bounds.high = bounds.high.saturating_add(here);
-            }
-        }
-        found.then_some(bounds)
-    }
-
-    /// amdgpu counts `total` where a buffer should be and `resident` where it is.
-    fn displaced(&self) -> Option<u64> {
-        let mut sum: Option<u64> = None;
-        for text in self.texts() {
-            if text.driver.as_deref() != Some("amdgpu") {
-                return None;
-            }
-            for region in regions(text, Place::Device) {
-                let (Some(Ok(total)), Some(Ok(here))) = (region.total, region.resident) else {
-                    return None;
-                };
-                let away = total.saturating_sub(here);
-                sum = Some(sum.map_or(away, |sum| sum.saturating_add(away)));
-            }
-        }
-        sum
-    }
-}
-
-/// Reasons that lie in a text itself.
-fn doubts(text: &Fdinfo) -> BTreeSet<Gap> {
-    let mut doubts = BTreeSet::new();
-    let printed = |region: &Region| {
-        [region.total, region.shared, region.resident, region.memory]
-            .iter()
-            .any(Option::is_some)
-    };
-    let required = required_regions(text);
-    let missing = required.iter().any(|name| {
-        let region = text.regions.get(*name);
-        region.is_none_or(|region| region.shared.is_none())
-    });
-    let silent = text
-        .regions
-        .values()
-        .any(|region| printed(region) && region.shared.is_none());
-    // amdgpu prints what it calls `cpu` without a share in some versions; there the two that matter decide.
-    let is_legacy = if required.is_empty() {
-        text.regions.is_empty() || silent
-    } else {
-        missing
-    };
-    if is_legacy {
-        doubts.insert(Gap::Legacy);
-    }
-    let shares = || text.regions.values().filter_map(|region| region.shared);
-    if shares().any(|shared: Number| shared.is_err()) {
-        doubts.insert(Gap::UnreadableValue);
-    }
-    if shares().any(|shared| matches!(shared, Ok(1..))) {
-        doubts.insert(Gap::SharedBuffers);
-    }
-    let unread = [Place::Device, Place::System].into_iter().any(|wanted| {
-        let mut here = regions(text, wanted).map(Region::here);
-        here.any(|here| match here {
-            Some(Err(Unreadable)) => true,
-            Some(Ok(_)) => false,
-            None => has_required_regions(text),
-        })
-    });
-    if unread {
-        doubts.insert(Gap::UnreadableValue);
-    }
-    doubts
-}
-
-/// amdgpu has these two regions on every device.
-fn required_regions(text: &Fdinfo) -> &'static [&'static str] {
-    match text.driver.as_deref() {
-        Some("amdgpu") => &["vram", "gtt"],
-        _ => &[],
-    }
-}
-
-/// Whether the driver has a region of each kind on every device.
-fn has_required_regions(text: &Fdinfo) -> bool {
-    !required_regions(text).is_empty()
-}
-
-fn regions(text: &Fdinfo, wanted: Place) -> impl Iterator<Item = &Region> {
-    let driver = text.driver.as_deref();
-    text.regions
-        .iter()
-        .filter(move |(name, _)| place(driver, name) == wanted)
-        .map(|(_, region)| region)
 }

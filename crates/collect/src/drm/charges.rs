@@ -9,7 +9,8 @@ use model::{
 
 use super::attribution::Row;
 use super::classes::Columns;
-use super::state::{DeviceState, Drm};
+use super::device_state::DeviceState;
+use super::state::Drm;
 
 /// A process that holds a device, by number and, where it is known from its own files, start time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

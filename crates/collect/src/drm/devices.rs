@@ -6,9 +6,9 @@ use model::{
 };
 use raw::Stamped;
 
+use super::device_state::DeviceState;
 use super::discovery::{Driver, Found};
 use super::files::Readings;
-use super::state::DeviceState;
 use super::{amdgpu, intel};
 
 impl DeviceState {

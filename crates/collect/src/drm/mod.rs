@@ -2,7 +2,7 @@
 //!
 //! * `fdinfo`: one text.
 //! * `attribution`: whose the memory is, with every reason why it is nobody's.
-//! * `discovery`, `state`: which devices there are, and what is kept between sweeps.
+//! * `discovery`, `state`, `device_state`: which devices there are, and what is kept between sweeps.
 //! * `amdgpu`, `intel`, `gpu_metrics`, `kfd`: what their files say.
 //! * `engines`: load from counters, `classes`: engines as columns.
 
@@ -10,6 +10,7 @@ mod amdgpu;
 mod attribution;
 mod charges;
 mod classes;
+mod device_state;
 mod devices;
 mod discovery;
 mod engines;
@@ -21,6 +22,7 @@ mod kfd;
 mod memory;
 mod rates;
 mod sensors;
+mod sizes;
 mod state;
 mod status;
 

@@ -216,6 +216,10 @@ impl DrmDriver {
                 }
             };
             progress.check()?;
+            // One that was closed meanwhile is none.
+            if text == Err(Gap::Exited) && !is_open(&process, fd) {
+                continue;
+            }
             holder.descriptors.push(DrmDescriptor {
                 fd,
                 minor,
@@ -259,6 +263,10 @@ impl DrmDriver {
             value: kept.into(),
         })
     }
+}
+
+fn is_open(process: &Process, fd: u32) -> bool {
+    fds(&process.folder).is_ok_and(|fds| link_text(&fds, &fd.to_string()).is_ok())
 }
 
 fn fds(process: &OwnedFd) -> Result<OwnedFd, Errno> {
