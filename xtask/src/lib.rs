@@ -8,6 +8,7 @@ use std::path::PathBuf;
 pub mod demo;
 pub mod drm_tree;
 pub mod measure;
+mod program;
 pub mod tidy;
 
 /// The root of this repository, from where cargo built this tool.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use model::{
     Bytes, Category, CategoryShare, Charge, ChargedBytes, Device, Estimated, Gap, Measured, Method,
-    Notice, Process, ProcessKey, Provenance, Reading, Severity, Source, Stamp, Total,
+    Notice, Process, ProcessKey, Provenance, Reading, Runtime, Severity, Source, Stamp, Total,
 };
 
-use crate::models::{Findings, categorise, runtimes};
+use crate::collector::Row;
+use crate::models::{Findings, categorise, no_runtimes};
 use crate::nvml::ListGap;
-use crate::processes::{Facts, Watched};
+use crate::processes::Facts;
 
 /// Sorts devices into index order and numbers them: by vendor group, then by memory, largest first
 /// and unknown last, then parts of processors behind cards, then by place on the bus, so that identical cards keep their order.
@@ -45,30 +46,20 @@ pub(crate) fn index_devices(
 /// Puts one process together.
 pub(crate) fn process(
     key: ProcessKey,
+    row: &Row,
     facts: Facts,
-    watched: Option<&Watched>,
-    charges: Vec<Charge>,
+    runtimes: Option<Reading<Measured<Vec<Runtime>>>>,
     findings: Findings,
     now: Stamp,
 ) -> Process {
-    let runtimes = match watched {
-        Some(watched) => runtimes(&watched.maps, now),
-        None => Reading::missing(
-            facts.name.gap().unwrap_or(Gap::NotFound),
-            Provenance {
-                source: Source::Proc,
-                counter: "maps",
-                at: now,
-            },
-        ),
-    };
+    let runtimes =
+        runtimes.unwrap_or_else(|| no_runtimes(facts.name.gap().unwrap_or(Gap::NotFound), now));
     let (category, category_reason) =
-        categorise(&facts.name, &findings.models, &runtimes, &charges);
-    let receipt = receipt(&charges, &findings);
+        categorise(&facts.name, &findings.models, &runtimes, &row.charges);
+    let receipt = receipt(&row.charges, &findings);
     Process {
         key,
-        foreign_pid: None,
-        pid_mark: None,
+        pid_match: row.pid_match,
         name: facts.name,
         exe: facts.exe,
         user: facts.user,
@@ -80,20 +71,21 @@ pub(crate) fn process(
         category,
         category_reason,
         runtimes,
-        charges,
+        charges: row.charges.clone(),
         models: findings.models,
         segments_reported: Vec::new(),
         segments_estimated: findings.segments,
         receipt,
         server: findings.server,
+        server_unasked: findings.server_unasked,
     }
 }
 
 /// A receipt needs one measured size that the parts belong to: with several devices it is not known
-/// which part lies where.
+/// which part lies where. Where the owner of the size is inferred the receipt is as sure as that.
 fn receipt(charges: &[Charge], findings: &Findings) -> Option<model::receipt::Receipt> {
     let [charge] = charges else { return None };
-    let size = |reading: &Reading<ChargedBytes>| reading.known().and_then(ChargedBytes::measured);
+    let size = |reading: &Reading<ChargedBytes>| reading.known().map(ChargedBytes::value);
     let vram = size(&charge.memory.vram);
     // A part of the processor has its memory in either place, and a model lies in both.
     let measured = match &charge.drm {
@@ -129,7 +121,7 @@ pub(crate) fn account(
                 continue;
             }
             let known = charge.memory.vram.known();
-            attributed.include(known.map(ChargedBytes::size));
+            attributed.include(known.map(ChargedBytes::value));
             if known.is_some_and(|bytes| bytes.measured().is_none()) {
                 continue;
             }
@@ -151,6 +143,7 @@ pub(crate) fn account(
         .categories
         .sort_by_key(|share| std::cmp::Reverse(share.memory.known));
     device.memory.attributed = attributed;
+    crate::nvml::mig::account(device, processes, attributed.lists_missing);
     let from = |at| Provenance {
         source: Source::Derived,
         counter: "used - attributed",
@@ -221,13 +214,13 @@ pub(crate) fn sort(processes: &mut [Process]) {
             .charges
             .iter()
             .filter_map(|c| c.memory.vram.known())
-            .map(ChargedBytes::size)
+            .map(ChargedBytes::value)
             .max();
         (std::cmp::Reverse(largest), process.key)
     });
 }
 
-/// Sum of the measured sizes of all rows.
+/// Sum of the sizes of all rows with a measured owner.
 pub(crate) fn measured_total(devices: &[Device], processes: &[Process]) -> Total {
     let mut total = Total::nothing();
     total.lists_missing = devices
@@ -235,7 +228,34 @@ pub(crate) fn measured_total(devices: &[Device], processes: &[Process]) -> Total
         .any(|device| device.memory.attributed.lists_missing);
     let charges = processes.iter().flat_map(|process| &process.charges);
     for charge in charges.filter(|charge| !charge.memory.has_no_vram()) {
-        total.include(charge.memory.vram.known().and_then(ChargedBytes::measured));
+        match charge.memory.vram.known() {
+            Some(ChargedBytes::Inferred(_)) => {}
+            known => total.include(known.and_then(ChargedBytes::measured)),
+        }
     }
     total
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn identical_cards_keep_their_order_however_the_driver_lists_them(
+            buses in Just((1_u8..=8).collect::<Vec<_>>()).prop_shuffle()
+        ) {
+            let twin = model::sample::workstation().devices.remove(0);
+            let mut devices: Vec<(u32, Device)> = (0..).zip(&buses).map(|(slot, bus)| {
+                let address = model::PciAddress { domain: 0, bus: *bus, device: 0, function: 0 };
+                (slot, Device { key: model::DeviceKey::Pci(address), ..twin.clone() })
+            }).collect();
+            let index_of = index_devices(&mut devices, &mut BTreeMap::new());
+            for (slot, bus) in (0..).zip(&buses) {
+                prop_assert_eq!(index_of.get(&slot), Some(&u32::from(bus - 1)));
+            }
+        }
+    }
 }

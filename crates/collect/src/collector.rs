@@ -4,23 +4,28 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    Bytes, Charge, Device, DeviceKey, DeviceKind, Gap, Notice, PidSpace, PowerState, Process,
-    ProcessKey, ProcessStatus, Provenance, Reading, ScanState, Severity, Snapshot, Source, Stamp,
-    Vendor,
+    Bytes, Device, DeviceKey, DeviceKind, Gap, Notice, PciAddress, PowerState, Process, ProcessKey,
+    ProcessStatus, Provenance, Reading, ScanState, Severity, Snapshot, Source, Stamp, Vendor,
 };
 use raw::{Machine, MachineFacts, Tick, TickPlan};
 
 use crate::assemble;
 use crate::backends::{self, Evidence};
-use crate::drm::{Drm, DrmProcess};
-use crate::host::{DisplayDevice, Host, NVIDIA};
+use crate::drm::Drm;
+use crate::host::Host;
 use crate::models::{Findings, Models};
-use crate::nvml::{ListedProcess, Nvml};
-use crate::processes::{Facts, Processes, reference};
+use crate::nvml::{Nvml, Resting};
+use crate::processes::{Facts, Nested, Processes, reference};
+use crate::rest::Rest;
 use crate::stage::guarded;
 
-/// While there is no device, drivers are tried again after this time.
-const RETRY_NS: u64 = 10_000_000_000;
+mod rows;
+
+pub(crate) use rows::Row;
+
+/// While there is no device, drivers are tried again after this time: half a second more than the
+/// reader's own distance between two attempts, or every other one would come a moment too early.
+const RETRY_NS: u64 = 10_500_000_000;
 
 /// Most refreshes between two regular ones that only take answers of posted questions.
 const MAX_CATCH_UPS: u32 = 64;
@@ -42,7 +47,11 @@ pub struct Collector {
     host: Host,
     nvml: Nvml,
     drm: Drm,
+    rest: Rest,
+    /// The last refresh.
+    seen: Stamp,
     processes: Processes,
+    nested: Nested,
     models: Models,
     totals: BTreeMap<DeviceKey, Bytes>,
     last_regular: Option<Stamp>,
@@ -63,7 +72,13 @@ impl Collector {
             host: Host::default(),
             nvml: Nvml::new(facts.settings.interval_ms),
             drm: Drm::default(),
+            rest: Rest::new(facts.settings.wake),
+            seen: Stamp {
+                mono_ns: 0,
+                wall_us: 0,
+            },
             processes: Processes::default(),
+            nested: Nested::default(),
             models: Models::default(),
             totals: BTreeMap::new(),
             last_regular: None,
@@ -79,6 +94,14 @@ impl Collector {
     /// Changes the time between refreshes.
     pub const fn set_interval_ms(&mut self, interval_ms: u64) {
         self.facts.settings.interval_ms = interval_ms;
+    }
+
+    /// Reads this device in the next refresh, even if that wakes it.
+    pub fn wake(&mut self, device: &DeviceKey) {
+        if let DeviceKey::Pci(address) = device {
+            self.rest.wake(*address, self.seen);
+            self.nvml.leave_alone(self.rest.why_nothing());
+        }
     }
 
     /// When the next refresh is due and what it asks. A replay ignores it.
@@ -98,7 +121,7 @@ impl Collector {
             return TickPlan {
                 wait_ns,
                 // Nothing is known of any device, so there is no sample to ask after.
-                nvml: self.nvml.plan(i64::MAX),
+                nvml: self.nvml.plan(i64::MAX, self.rest.untouched(0)),
                 drm: self.drm.plan(is_patient),
                 ..TickPlan::default()
             };
@@ -122,7 +145,10 @@ impl Collector {
         } else {
             due
         };
-        if self.pending && self.catch_ups < MAX_CATCH_UPS {
+        // The user waits for a device.
+        let hurried = self.rest.hurry();
+        let due = if hurried { last.mono_ns } else { due };
+        if self.pending && !hurried && self.catch_ups < MAX_CATCH_UPS {
             self.planned_regular = false;
             return TickPlan {
                 not_before_ns: due,
@@ -140,7 +166,7 @@ impl Collector {
             not_before_ns: due,
             early_when_answered: false,
             wait_ns,
-            nvml: self.nvml.plan(wall_at_due),
+            nvml: self.nvml.plan(wall_at_due, self.rest.untouched(due)),
             drm: self.drm.plan(is_patient),
         }
     }
@@ -156,16 +182,17 @@ impl Collector {
         let mut notices: Vec<Notice> = Vec::new();
         guarded("host", &mut notices, || {
             self.host.refresh(machine, now);
-            self.nvml.sleep(all_asleep(&self.host));
         });
         guarded("nvml", &mut notices, || {
             self.nvml.take(&machine.nvml(), now);
+            self.rest.settle(machine, &self.host, &mut self.nvml, now);
         });
         guarded("drm", &mut notices, || {
             let (mode, is_initial) = (self.host.mode(), self.host.may_look_up());
             self.drm.refresh(machine, mode, is_initial, now);
             self.drm.take(&machine.drm(), now);
         });
+        self.seen = now;
         let mut devices: Vec<(u32, Device)> = Vec::new();
         let mut index_of = BTreeMap::new();
         let mut listed = Vec::new();
@@ -173,23 +200,15 @@ impl Collector {
         guarded("devices", &mut notices, || {
             devices = self.nvml.devices(now);
             devices.extend(drm_devices(&mut self.drm, &devices, now));
-            devices.extend(sleeping_devices(&self.host, &devices, now));
+            devices.extend(unread_devices(&self.rest, &devices, now));
             index_of = assemble::index_devices(&mut devices, &mut self.totals);
-            listed = self.nvml.charges(&index_of, now);
+            listed = self.nvml.charges(&index_of, self.numbers(), now);
             held = self.drm.charges(&index_of, now);
         });
-        let mut rows: BTreeMap<ProcessKey, (Option<Gap>, Vec<Charge>)> = BTreeMap::new();
+        let mut rows = BTreeMap::new();
         guarded("processes", &mut notices, || {
-            for (process, charge) in listed {
-                let (key, why_unknown) = self.identify(machine, process);
-                let row = rows.entry(key).or_insert((why_unknown, Vec::new()));
-                row.1.push(charge);
-            }
-            for (process, charge) in held {
-                if let Some(key) = self.identify_holder(machine, process) {
-                    rows.entry(key).or_insert((None, Vec::new())).1.push(charge);
-                }
-            }
+            rows = self.rows(machine, listed, now);
+            self.add_holders(machine, held, &mut rows);
             let keys: Vec<ProcessKey> = rows.keys().copied().collect();
             self.processes.refresh(machine, &keys, now);
         });
@@ -197,10 +216,10 @@ impl Collector {
         guarded("models", &mut notices, || {
             self.models.begin();
         });
-        for (key, (why_unknown, charges)) in &rows {
+        for (key, row) in &rows {
             let mut found = None;
             guarded("models", &mut notices, || {
-                found = Some(self.process(machine, *key, *why_unknown, charges, now));
+                found = Some(self.process(machine, *key, row, now));
             });
             if let Some((process, mut its_notices)) = found {
                 processes.push(process);
@@ -224,85 +243,39 @@ impl Collector {
         notices.append(&mut account_notices);
         notices.extend(self.nvml.notices(&index_of, now));
         notices.extend(self.drm.notices(&index_of, now));
+        notices.extend(self.rest.notices());
         let snapshot = self.snapshot(machine, tick, devices, processes, notices);
         self.settle(&snapshot);
         Arc::new(snapshot)
-    }
-
-    /// The process behind a number of the driver. Numbers of a foreign namespace are never looked
-    /// up: an equal number here is another process.
-    fn identify(
-        &mut self,
-        machine: &mut dyn Machine,
-        process: ListedProcess,
-    ) -> (ProcessKey, Option<Gap>) {
-        let ListedProcess { pid, at } = process;
-        if !self.host.may_look_up() {
-            let key = ProcessKey {
-                space: PidSpace::Host,
-                pid,
-                start_ticks: None,
-            };
-            return (key, Some(Gap::OutsideNamespace));
-        }
-        let (host, clock_ticks) = (&self.host, self.facts.clock_ticks);
-        let started_us = |ticks| host.started_us(ticks, clock_ticks);
-        match self.processes.identify(machine, pid, at, started_us) {
-            Ok(key) => (key, None),
-            Err(gap) => (
-                ProcessKey {
-                    space: PidSpace::Local,
-                    pid,
-                    start_ticks: None,
-                },
-                Some(gap),
-            ),
-        }
-    }
-
-    /// The process that has a node open: its number is of this namespace, and nobody else may have taken it since.
-    fn identify_holder(
-        &mut self,
-        machine: &mut dyn Machine,
-        process: DrmProcess,
-    ) -> Option<ProcessKey> {
-        let DrmProcess {
-            pid,
-            start_ticks,
-            at,
-        } = process;
-        let (host, clock_ticks) = (&self.host, self.facts.clock_ticks);
-        let started_us = |ticks| host.started_us(ticks, clock_ticks);
-        let key = self.processes.identify(machine, pid, at, started_us).ok()?;
-        let is_same = start_ticks.is_none() || key.start_ticks == start_ticks;
-        is_same.then_some(key)
     }
 
     fn process(
         &mut self,
         machine: &mut dyn Machine,
         key: ProcessKey,
-        why_unknown: Option<Gap>,
-        charges: &[Charge],
+        row: &Row,
         now: Stamp,
     ) -> (Process, Vec<Notice>) {
         let watched = self.processes.get(key);
-        let (facts, mut findings) = match (watched, reference(key)) {
+        let (facts, runtimes, mut findings) = match (watched, reference(key)) {
             (Some(watched), Some(who)) => {
                 let started = self
                     .host
                     .started_us(who.start_ticks, self.facts.clock_ticks);
                 let facts = Facts::of(watched, &self.processes, started, now);
-                (facts, self.models.of(machine, key, who, watched, now))
+                let runtimes = self.models.runtimes(key, watched, now);
+                let findings = self.models.of(machine, key, who, watched, now);
+                (facts, Some(runtimes), findings)
             }
             _ => (
-                Facts::missing(why_unknown.unwrap_or(Gap::Internal), now),
+                Facts::missing(row.why_unknown.unwrap_or(Gap::Internal), now),
+                None,
                 Findings::default(),
             ),
         };
         let notices = std::mem::take(&mut findings.notices);
         (
-            assemble::process(key, facts, watched, charges.to_vec(), findings, now),
+            assemble::process(key, row, facts, runtimes, findings, now),
             notices,
         )
     }
@@ -333,22 +306,7 @@ impl Collector {
                 .into(),
             });
         }
-        let foreign = processes
-            .iter()
-            .filter(|p| p.key.space == PidSpace::Host)
-            .count();
-        if foreign > 0 {
-            notices.push(Notice {
-                code: "outside_namespace",
-                severity: Severity::Info,
-                subject: "processes".into(),
-                text: format!(
-                    "{foreign} process(es) are numbered in the host's PID namespace (H:) and are \
-                     not looked up in this one"
-                )
-                .into(),
-            });
-        }
+        notices.extend(rows::notices(&self.nested, &processes));
         let evidence = Evidence {
             nvml: &self.nvml,
             drm: &self.drm,
@@ -378,17 +336,23 @@ impl Collector {
                 hidden: self.drm.hidden_processes(),
                 scan,
             },
-            selection: facts.settings.selection(),
+            selection: facts.settings.selection(&devices),
             measured_process_vram: assemble::measured_total(&devices, &processes),
             devices,
             processes,
             notices,
             pending: self.nvml.is_pending(&self.facts)
                 || self.drm.is_pending()
-                || self.drm.is_naming()
-                || self.processes.is_waiting()
-                || self.models.is_waiting(),
+                || self.is_waiting(),
         }
+    }
+
+    /// Whether an answer to a posted question is outstanding.
+    fn is_waiting(&self) -> bool {
+        self.processes.is_waiting()
+            || self.nested.is_waiting()
+            || self.models.is_waiting()
+            || self.drm.is_naming()
     }
 
     /// Remembers what the next plan depends on.
@@ -403,28 +367,13 @@ impl Collector {
             self.catch_ups += 1;
         }
         self.waiting_for_drivers = self.nvml.is_pending(&self.facts) || self.drm.is_waiting();
-        self.pending =
-            self.processes.is_waiting() || self.models.is_waiting() || self.drm.is_naming();
+        self.pending = self.is_waiting();
         self.any_device = !snapshot.devices.is_empty() || self.waiting_for_drivers;
     }
 }
 
 fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
-}
-
-/// Where every NVIDIA device sleeps, the driver library is not even loaded: its handles would wake
-/// them.
-fn all_asleep(host: &Host) -> Option<model::Text> {
-    let devices = host.bus().ok()?;
-    let mut nvidia = devices
-        .iter()
-        .filter(|device| device.vendor == NVIDIA)
-        .peekable();
-    nvidia.peek()?;
-    nvidia
-        .all(|device| device.power == Ok(PowerState::Suspended))
-        .then(|| "every NVIDIA device is asleep, and the driver would wake it".into())
 }
 
 /// Devices of the kernel's DRM drivers that no other driver has spoken for.
@@ -434,24 +383,26 @@ fn drm_devices(drm: &mut Drm, known: &[(u32, Device)], now: Stamp) -> Vec<(u32, 
     devices
 }
 
-/// Devices that the bus shows as suspended and that no driver has spoken for.
-fn sleeping_devices(host: &Host, known: &[(u32, Device)], now: Stamp) -> Vec<(u32, Device)> {
-    if all_asleep(host).is_none() {
-        return Vec::new();
-    }
+/// Devices that sleep or have just woken, and that no driver has spoken for.
+fn unread_devices(rest: &Rest, known: &[(u32, Device)], now: Stamp) -> Vec<(u32, Device)> {
     let known: Vec<&DeviceKey> = known.iter().map(|(_, device)| &device.key).collect();
-    let asleep = |device: &&DisplayDevice| {
-        device.vendor == NVIDIA && !known.contains(&&DeviceKey::Pci(device.address))
-    };
-    let devices = host.bus().unwrap_or(&[]).iter().filter(asleep);
+    let unread = rest
+        .unread()
+        .filter(|(address, _)| !known.contains(&&DeviceKey::Pci(*address)));
     // Slots that no driver hands out.
-    devices
+    unread
         .zip((0..=u32::MAX).rev())
-        .map(|(found, slot)| (slot, sleeping(*found, now)))
+        .map(|((address, resting), slot)| (slot, sleeping(address, resting, now)))
         .collect()
 }
 
-fn sleeping(found: DisplayDevice, now: Stamp) -> Device {
+fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
+    let (power, gap, status) = match resting {
+        Resting::Asleep => (PowerState::Suspended, Gap::Asleep, "asleep"),
+        Resting::Idle | Resting::Waking => {
+            (PowerState::Active, Gap::Pending, "awake, not read yet")
+        }
+    };
     let from = |counter| Provenance {
         source: Source::Sysfs,
         counter,
@@ -460,20 +411,21 @@ fn sleeping(found: DisplayDevice, now: Stamp) -> Device {
     let asleep = from("power/runtime_status");
     macro_rules! asleep {
         () => {
-            Reading::missing(Gap::Asleep, asleep)
+            Reading::missing(gap, asleep)
         };
     }
     Device {
         index: 0,
-        key: DeviceKey::Pci(found.address),
+        key: DeviceKey::Pci(address),
         vendor: Vendor::Nvidia,
         name: asleep!(),
         uuid: asleep!(),
-        pci: Reading::measured(found.address, from("bus/pci/devices")),
+        pci: Reading::measured(address, from("bus/pci/devices")),
         driver: asleep!(),
         cuda: asleep!(),
         kind: DeviceKind::Unknown,
-        power_state: Reading::measured(PowerState::Suspended, asleep),
+        virtualization: asleep!(),
+        power_state: Reading::measured(power, asleep),
         memory: model::DeviceMemory {
             total: asleep!(),
             used: asleep!(),
@@ -488,6 +440,8 @@ fn sleeping(found: DisplayDevice, now: Stamp) -> Device {
         memory_activity: asleep!(),
         encoder: asleep!(),
         decoder: asleep!(),
+        jpeg: asleep!(),
+        ofa: asleep!(),
         core_clock: asleep!(),
         memory_clock: asleep!(),
         video_clock: asleep!(),
@@ -502,8 +456,11 @@ fn sleeping(found: DisplayDevice, now: Stamp) -> Device {
         performance_state: asleep!(),
         sensors: Vec::new(),
         visible_loads: Vec::new(),
+        details: model::DeviceDetails::missing(Gap::Asleep, asleep),
+        mig: asleep!(),
+        instances: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
-        counter_status: "asleep".into(),
+        counter_status: status.into(),
     }
 }

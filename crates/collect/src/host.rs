@@ -1,5 +1,7 @@
 //! The machine itself: kernel, namespace, boot time, and which display devices the PCI bus has.
 
+use std::collections::BTreeSet;
+
 use model::{Gap, HostFacts, Mode, PciAddress, PidNamespace, PowerState, Stamp, Text};
 use raw::{Inline, Machine, Reply};
 
@@ -17,6 +19,8 @@ const BUS_EVERY_NS: u64 = 60_000_000_000;
 pub(crate) struct DisplayDevice {
     pub(crate) address: PciAddress,
     pub(crate) vendor: u32,
+    /// Whether its driver is another than the vendor's: then the vendor's library does not list it.
+    pub(crate) other_driver: bool,
     pub(crate) power: Result<PowerState, Gap>,
 }
 
@@ -27,6 +31,8 @@ pub(crate) struct Host {
     mode: Option<Mode>,
     boot_us: Option<i64>,
     bus: Option<Result<Vec<DisplayDevice>, Gap>>,
+    /// What is no display device: not looked at again.
+    others: BTreeSet<PciAddress>,
     bus_due_ns: u64,
 }
 
@@ -41,7 +47,11 @@ impl Host {
         }
         if now.mono_ns >= self.bus_due_ns {
             self.bus_due_ns = now.mono_ns.saturating_add(BUS_EVERY_NS);
-            self.bus = Some(display_devices(machine));
+            let known = match self.bus.take() {
+                Some(Ok(known)) => known,
+                Some(Err(_)) | None => Vec::new(),
+            };
+            self.bus = Some(self.display_devices(machine, &known));
         } else if let Some(Ok(devices)) = &mut self.bus {
             for device in devices.iter_mut().filter(|device| device.vendor == NVIDIA) {
                 device.power = power(machine, device.address);
@@ -85,6 +95,52 @@ impl Host {
         });
     }
 
+    /// The display devices. Of a device that was there before only the power state is read: it may sleep.
+    fn display_devices(
+        &mut self,
+        machine: &mut dyn Machine,
+        known: &[DisplayDevice],
+    ) -> Result<Vec<DisplayDevice>, Gap> {
+        let mut found = Vec::new();
+        for name in names(machine, "/sys/bus/pci/devices")? {
+            let Some(address) = PciAddress::parse(&name) else {
+                continue;
+            };
+            if self.others.contains(&address) {
+                continue;
+            }
+            if let Some(before) = known.iter().find(|device| device.address == address) {
+                let power = power(machine, address);
+                found.push(DisplayDevice { power, ..*before });
+                continue;
+            }
+            let attribute = |file: &str| format!("/sys/bus/pci/devices/{name}/{file}");
+            let hex = |text: Text| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+            let class = small(machine, &attribute("class")).ok().and_then(hex);
+            // Base class 03, display controller.
+            if class.is_none_or(|class| class >> 16 != 0x03) {
+                self.others.extend(class.map(|_| address));
+                continue;
+            }
+            let Some(vendor) = small(machine, &attribute("vendor")).ok().and_then(hex) else {
+                continue;
+            };
+            let driver = match vendor {
+                NVIDIA => small(machine, &attribute("uevent")).ok(),
+                _ => None,
+            };
+            let driver = driver.as_deref().and_then(driver_of);
+            found.push(DisplayDevice {
+                address,
+                vendor,
+                other_driver: driver.is_some_and(|name| name != "nvidia"),
+                power: power(machine, address),
+            });
+        }
+        found.sort_by_key(|device| device.address);
+        Ok(found)
+    }
+
     /// Whether the machine has been looked at.
     pub(crate) const fn is_known(&self) -> bool {
         self.bus.is_some()
@@ -122,6 +178,13 @@ impl Host {
         )
         .ok()?;
         self.boot_us?.checked_add(us)
+    }
+
+    /// Devices that NVIDIA's driver lists, in the order in which it numbers them: by their place on the bus.
+    pub(crate) fn nvidia(&self) -> Vec<DisplayDevice> {
+        let all = self.bus().unwrap_or(&[]).iter().copied();
+        all.filter(|device| device.vendor == NVIDIA && !device.other_driver)
+            .collect()
     }
 
     /// Display devices on the PCI bus.
@@ -165,29 +228,15 @@ fn boot_time(machine: &mut dyn Machine) -> Option<i64> {
     answer.at.wall_us.checked_sub(uptime_us)
 }
 
-fn display_devices(machine: &mut dyn Machine) -> Result<Vec<DisplayDevice>, Gap> {
-    let mut found = Vec::new();
-    for name in names(machine, "/sys/bus/pci/devices")? {
-        let Some(address) = PciAddress::parse(&name) else {
-            continue;
-        };
-        let attribute = |file: &str| format!("/sys/bus/pci/devices/{name}/{file}");
-        let hex = |text: Text| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
-        let class = small(machine, &attribute("class")).ok().and_then(hex);
-        // Base class 03, display controller.
-        if class.is_none_or(|class| class >> 16 != 0x03) {
-            continue;
-        }
-        let Some(vendor) = small(machine, &attribute("vendor")).ok().and_then(hex) else {
-            continue;
-        };
-        found.push(DisplayDevice {
-            address,
-            vendor,
-            power: power(machine, address),
-        });
-    }
-    Ok(found)
+/// The driver's name in the text of `uevent`.
+fn driver_of(uevent: &str) -> Option<&str> {
+    uevent.lines().find_map(|line| line.strip_prefix("DRIVER="))
+}
+
+/// Whether the kernel may suspend the device while nobody uses it.
+pub(crate) fn may_sleep(machine: &mut dyn Machine, address: PciAddress) -> bool {
+    let path = format!("/sys/bus/pci/devices/{address}/power/control");
+    small(machine, &path).is_ok_and(|text| &*text == "auto")
 }
 
 /// Runtime power state. Reading it does not wake the device.

@@ -18,6 +18,7 @@ mod nvml;
 pub mod pairing;
 pub mod parse;
 mod processes;
+mod rest;
 mod stage;
 
 pub use backends::BACKENDS;

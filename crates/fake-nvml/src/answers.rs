@@ -4,22 +4,23 @@
 //! and utilization is `NOT_SUPPORTED`; the latter also on a GPU in MIG mode.
 
 use crate::code::Code;
+use crate::details;
 use crate::device::{Device, Instance};
 use crate::layout::{Attributes, Memory, Memory2, Pci, Utilization};
 use crate::library::Turn;
 use crate::value::Value;
 
-type Answer<T> = Result<T, Code>;
+pub(crate) type Answer<T> = Result<T, Code>;
 
 /// The driver's sampling period for encoder and decoder figures, in microseconds.
 const SAMPLING_PERIOD: u32 = 167_000;
 
-fn narrow(number: u64) -> u32 {
+pub(crate) fn narrow(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// The device, when the call makes sense on it and the handle is no instance's.
-fn board(turn: &Turn) -> Answer<&Device> {
+pub(crate) fn board(turn: &Turn) -> Answer<&Device> {
     match turn.instance() {
         Some(_) => Err(Code::INVALID_ARGUMENT),
         None => turn.device(),
@@ -70,6 +71,11 @@ pub(crate) fn device_text(turn: &Turn) -> Answer<String> {
             .clone()),
         "nvmlDeviceGetUUID" => Ok(turn.world.uuid(turn.place()?)),
         "nvmlDeviceGetSerial" => device.serial.clone().ok_or(Code::NOT_SUPPORTED),
+        "nvmlDeviceGetVbiosVersion" => board(turn).map(|device| device.vbios_version.clone()),
+        "nvmlDeviceGetBoardPartNumber" => board(turn)?
+            .board_part_number
+            .clone()
+            .ok_or(Code::NOT_SUPPORTED),
         _ => Err(Code::FUNCTION_NOT_FOUND),
     }
 }
@@ -88,7 +94,7 @@ pub(crate) fn pci(turn: &Turn) -> Answer<Pci> {
     })
 }
 
-fn padded<const N: usize>(text: &str) -> [u8; N] {
+pub(crate) fn padded<const N: usize>(text: &str) -> [u8; N] {
     let mut bytes = [0; N];
     for (to, from) in bytes.iter_mut().zip(text.bytes().take(N - 1)) {
         *to = from;
@@ -131,7 +137,9 @@ pub(crate) fn device_u32(turn: &Turn) -> Answer<u32> {
         "nvmlDeviceGetMaxPcieLinkGeneration" => figure(&device.pcie_max_generation),
         "nvmlDeviceGetMaxPcieLinkWidth" => figure(&device.pcie_max_width),
         "nvmlDeviceGetPerformanceState" => figure(&device.performance_state),
+        "nvmlDeviceGetVirtualizationMode" => figure(&device.virtualization),
         "nvmlDeviceGetPersistenceMode" => figure(&device.persistence_mode),
+        "nvmlDeviceGetRetiredPagesPendingStatus" => figure(&device.retired_pages_pending),
         "nvmlDeviceGetMaxMigDeviceCount" => {
             Ok(device.mig.as_ref().map_or(0, |mig| mig.slots.unwrap_or(7)))
         }
@@ -144,6 +152,10 @@ pub(crate) fn device_u64(turn: &Turn) -> Answer<u64> {
     match turn.call {
         "nvmlDeviceGetCurrentClocksThrottleReasons" | "nvmlDeviceGetCurrentClocksEventReasons" => {
             turn.value(&device.clocks_event_reasons)
+        }
+        "nvmlDeviceGetSupportedClocksThrottleReasons"
+        | "nvmlDeviceGetSupportedClocksEventReasons" => {
+            turn.value(&device.clocks_event_reasons_supported)
         }
         "nvmlDeviceGetTotalEnergyConsumption" => turn.value(&device.energy),
         _ => Err(Code::FUNCTION_NOT_FOUND),
@@ -168,6 +180,8 @@ pub(crate) fn device_chosen_u32(turn: &Turn, which: u32) -> Answer<u32> {
         ("nvmlDeviceGetTemperatureThreshold", 2) => &device.threshold_memory,
         ("nvmlDeviceGetTemperatureThreshold", 3) => &device.threshold_gpu,
         ("nvmlDeviceGetTemperatureThreshold", 4..=7) => return Err(Code::NOT_SUPPORTED),
+        ("nvmlDeviceGetNvLinkState", link) => &details::link(device, link)?.state,
+        ("nvmlDeviceGetNvLinkVersion", link) => &details::link(device, link)?.version,
         ("nvmlDeviceGetPcieThroughput", 0) => &device.pcie_tx,
         ("nvmlDeviceGetPcieThroughput", 1) => &device.pcie_rx,
         ("nvmlDeviceGetFanSpeed_v2", fan) => return of_fan(turn, fan, &device.fan_speed),
@@ -202,6 +216,12 @@ pub(crate) fn device_pair(turn: &Turn) -> Answer<(u32, u32)> {
                 turn.value(&device.compute_minor)?,
             );
             Ok((narrow(major), narrow(minor)))
+        }
+        "nvmlDeviceGetEccMode" => {
+            let ecc = &board(turn)?.ecc;
+            let mode = turn.value(&ecc.mode)?;
+            let pending = ecc.pending.as_ref().map(|pending| turn.value(pending));
+            Ok((narrow(mode), narrow(pending.unwrap_or(Ok(mode))?)))
         }
         "nvmlDeviceGetMigMode" => {
             let mig = board(turn)?.mig.as_ref().ok_or(Code::NOT_SUPPORTED)?;

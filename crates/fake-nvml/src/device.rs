@@ -75,8 +75,28 @@ pub struct Device {
     pub performance_state: Value,
     /// The bits of clocks event (throttle) reasons.
     pub clocks_event_reasons: Value,
+    /// The bits that the card can tell of.
+    pub clocks_event_reasons_supported: Value,
     pub compute_mode: Value,
     pub persistence_mode: Value,
+    pub vbios_version: String,
+    /// Absent: `NOT_SUPPORTED`.
+    pub board_part_number: Option<String>,
+    pub ecc: Ecc,
+    /// Pages, by cause; 1 where some wait for a reboot.
+    pub retired_pages_single_bit: Value,
+    pub retired_pages_double_bit: Value,
+    pub retired_pages_pending: Value,
+    /// Rows, by cause; 1 where some wait for a reset, 1 where one could not be remapped. All four
+    /// are one answer: the first refusal is its code.
+    pub remapped_rows_correctable: Value,
+    pub remapped_rows_uncorrectable: Value,
+    pub remapped_rows_pending: Value,
+    pub remapped_rows_failed: Value,
+    /// None: the card knows no `NVLink` (`NOT_SUPPORTED`).
+    pub nvlinks: Vec<Link>,
+    /// 0 none, 1 passed through, 2 a guest's vGPU, 3 host of vGPUs, 4 host of vSGA.
+    pub virtualization: Value,
     /// Absent: the card knows no MIG (`NOT_SUPPORTED`).
     pub mig: Option<Mig>,
     pub processes: Vec<Process>,
@@ -138,8 +158,21 @@ impl Default for Device {
             pcie_max_width: n(16),
             performance_state: n(8),
             clocks_event_reasons: n(1),
+            clocks_event_reasons_supported: n(0x1FF),
             compute_mode: n(0),
             persistence_mode: n(0),
+            vbios_version: "95.03.1E.00.01".to_owned(),
+            board_part_number: None,
+            ecc: Ecc::default(),
+            retired_pages_single_bit: Value::NOT_AVAILABLE,
+            retired_pages_double_bit: Value::NOT_AVAILABLE,
+            retired_pages_pending: Value::NOT_AVAILABLE,
+            remapped_rows_correctable: Value::NOT_AVAILABLE,
+            remapped_rows_uncorrectable: Value::NOT_AVAILABLE,
+            remapped_rows_pending: Value::NOT_AVAILABLE,
+            remapped_rows_failed: Value::NOT_AVAILABLE,
+            nvlinks: Vec::new(),
+            virtualization: n(0),
             mig: None,
             processes: Vec::new(),
             samples: SampleRules::default(),
@@ -164,6 +197,78 @@ impl Device {
     /// Whether the card is in MIG mode.
     pub fn in_mig_mode(&self) -> bool {
         self.mig.as_ref().is_some_and(|mig| mig.enabled)
+    }
+}
+
+/// Error correction on one GPU. Left out, the card has none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Ecc {
+    /// 0 off, 1 on. While it is not 1, error counters are `NOT_SUPPORTED`.
+    pub mode: Value,
+    /// Absent: the same as `mode`.
+    pub pending: Option<Value>,
+    /// Errors since the driver was loaded, and over the card's life.
+    pub volatile_corrected: Value,
+    pub volatile_uncorrected: Value,
+    pub aggregate_corrected: Value,
+    pub aggregate_uncorrected: Value,
+}
+
+impl Default for Ecc {
+    fn default() -> Self {
+        let none = || Value::Number(0);
+        Self {
+            mode: Value::NOT_AVAILABLE,
+            pending: None,
+            volatile_corrected: none(),
+            volatile_uncorrected: none(),
+            aggregate_corrected: none(),
+            aggregate_uncorrected: none(),
+        }
+    }
+}
+
+impl Ecc {
+    /// Switched on, without an error so far.
+    pub fn on() -> Self {
+        Self {
+            mode: Value::Number(1),
+            ..Self::default()
+        }
+    }
+}
+
+/// One `NVLink`; its number is its place in the list. A value that is a refusal is that call's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Link {
+    /// 0 inactive, 1 active.
+    pub state: Value,
+    /// `nvmlNvlinkVersion_t`.
+    pub version: Value,
+    /// `domain:bus:device.function` of the other end in hex; empty: `NOT_SUPPORTED`.
+    pub remote: String,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self {
+            state: Value::Number(0),
+            version: Value::Number(6),
+            remote: String::new(),
+        }
+    }
+}
+
+impl Link {
+    /// Active, with that device at its other end.
+    pub fn to(remote: &str) -> Self {
+        Self {
+            state: Value::Number(1),
+            remote: remote.to_owned(),
+            ..Self::default()
+        }
     }
 }
 

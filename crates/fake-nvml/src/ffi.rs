@@ -16,6 +16,7 @@ use std::path::PathBuf;
 
 use crate::answers;
 use crate::code::Code;
+pub use crate::details::ffi::{ecc_errors, link_remote, remapped_rows, retired_pages};
 use crate::layout::version;
 pub use crate::layout::{
     Attributes, DetailList1, Memory, Memory2, Pci, Reading, Sample, Sample1, Samples1, Utilization,

@@ -11,6 +11,7 @@
 mod answers;
 pub mod build;
 mod code;
+mod details;
 mod device;
 pub mod ffi;
 mod generation;
@@ -25,7 +26,7 @@ mod value;
 mod world;
 
 pub use code::Code;
-pub use device::{Device, Instance, Mig};
+pub use device::{Device, Ecc, Instance, Link, Mig};
 pub use generation::Generation;
 pub use library::Library;
 pub use process::{Kind, Pid, Process, ProcessSample, SampleRules};

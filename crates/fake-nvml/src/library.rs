@@ -374,7 +374,8 @@ fn concerns(fault: &Fault, call: &str, place: Option<Place>) -> bool {
     let slot = fault
         .slot
         .is_none_or(|slot| place.is_some_and(|place| place.slot == Some(slot)));
-    device && slot && glob(&fault.call, call)
+    let instance = place.is_some_and(|place| place.slot.is_some());
+    device && slot && !(fault.whole && instance) && glob(&fault.call, call)
 }
 
 /// `*` stands for any run of characters, everything else for itself.

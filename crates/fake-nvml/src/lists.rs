@@ -80,8 +80,9 @@ fn running(turn: &Turn) -> Result<&[Running], Code> {
 }
 
 pub(crate) fn entries(turn: &Turn, list: List) -> Result<Vec<Entry>, Code> {
-    let in_mig_mode = turn.device()?.in_mig_mode();
     let instance = turn.instance();
+    let told = instance.is_some() || !turn.world.scenario.quirks.lists_without_instances;
+    let in_mig_mode = turn.device()?.in_mig_mode();
     let here = |process: &&Running| {
         let record = &process.record;
         let own = instance.is_none_or(|instance| {
@@ -91,7 +92,7 @@ pub(crate) fn entries(turn: &Turn, list: List) -> Result<Vec<Entry>, Code> {
     };
     let listed = running(turn)?.iter().filter(here).map(|process| {
         let record = &process.record;
-        let gi = record.gi.filter(|_| in_mig_mode);
+        let gi = record.gi.filter(|_| in_mig_mode && told);
         Entry {
             pid: process.pid,
             memory: turn.value(&record.memory).unwrap_or(u64::MAX),

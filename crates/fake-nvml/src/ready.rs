@@ -1,7 +1,7 @@
 //! Scenarios that come up in many tests.
 
 use crate::code::Code;
-use crate::device::{Device, Instance, Mig};
+use crate::device::{Device, Ecc, Instance, Mig};
 use crate::process::{Kind, Pid, Process, SampleRules};
 use crate::scenario::{Fault, Scenario};
 use crate::value::Value;
@@ -176,6 +176,23 @@ impl Scenario {
         )
     }
 
+    /// A guest's share of a card: memory, load and processes, but nothing of the board. Pid 8001.
+    pub fn vgpu() -> Self {
+        let share = Device {
+            name: "NVIDIA A16-4Q".to_owned(),
+            memory_total: (4096 * MIB).into(),
+            memory_used: (1300 * MIB).into(),
+            virtualization: 2.into(),
+            utilization_gpu: 21.into(),
+            utilization_memory: 9.into(),
+            temperature: Value::NOT_AVAILABLE,
+            fan_speed: Value::NOT_AVAILABLE,
+            ..silent()
+        };
+        let process = Process::new(8001, Kind::Compute, 900 * MIB).busy(20, 5);
+        Self::default().with_device(share.with_process(process))
+    }
+
     /// One GPU that shares the system's memory and reports none of its own.
     pub fn unified() -> Self {
         let mut chip = Device {
@@ -239,6 +256,13 @@ fn h100(index: u32) -> Device {
         performance_state: 0.into(),
         clocks_event_reasons: 0.into(),
         persistence_mode: 1.into(),
+        vbios_version: "96.00.74.00.01".to_owned(),
+        board_part_number: Some("692-2G520-0280-501".to_owned()),
+        ecc: Ecc::on(),
+        remapped_rows_correctable: 0.into(),
+        remapped_rows_uncorrectable: 0.into(),
+        remapped_rows_pending: 0.into(),
+        remapped_rows_failed: 0.into(),
         mig: Some(Mig::default()),
         ..Device::new("NVIDIA H100 80GB HBM3")
     }
@@ -312,6 +336,7 @@ fn silent() -> Device {
         pcie_tx: none(),
         pcie_rx: none(),
         clocks_event_reasons: none(),
+        clocks_event_reasons_supported: none(),
         ..Device::new("NVIDIA GeForce GT 710")
     }
 }

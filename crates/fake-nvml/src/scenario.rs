@@ -113,6 +113,8 @@ pub struct Quirks {
     pub guard_v3_lists: bool,
     /// A process list asked with a null buffer answers `SUCCESS` and the count.
     pub list_probe_succeeds: bool,
+    /// In MIG mode the lists of the GPU itself do not say which instance a process is on.
+    pub lists_without_instances: bool,
 }
 
 /// What goes wrong, when, and where.
@@ -125,6 +127,8 @@ pub struct Fault {
     pub device: Option<usize>,
     /// Only calls on the MIG instance in this slot.
     pub slot: Option<u32>,
+    /// Only calls on the GPU itself, not on its instances.
+    pub whole: bool,
     /// Absent: the call goes on, after the sleep.
     #[serde(rename = "return")]
     pub code: Option<Code>,
@@ -141,6 +145,7 @@ impl Default for Fault {
             call: "*".to_owned(),
             device: None,
             slot: None,
+            whole: false,
             code: None,
             sleep_ms: 0,
             from: 1,
@@ -169,6 +174,13 @@ impl Fault {
     #[must_use]
     pub fn on(mut self, device: usize) -> Self {
         self.device = Some(device);
+        self
+    }
+
+    /// Spares the instances of the GPU.
+    #[must_use]
+    pub fn of_the_whole(mut self) -> Self {
+        self.whole = true;
         self
     }
 

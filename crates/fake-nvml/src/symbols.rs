@@ -47,7 +47,8 @@ macro_rules! symbols_since_390 {
             }
             handle_by_uuid(uuid: *const u8, handle: *mut Handle) { nvmlDeviceGetHandleByUUID }
             device_text(device: Handle, text: *mut u8, length: u32) {
-                nvmlDeviceGetName, nvmlDeviceGetUUID, nvmlDeviceGetSerial
+                nvmlDeviceGetName, nvmlDeviceGetUUID, nvmlDeviceGetSerial, nvmlDeviceGetVbiosVersion,
+                nvmlDeviceGetBoardPartNumber
             }
             pci(device: Handle, info: *mut u8) {
                 nvmlDeviceGetPciInfo, nvmlDeviceGetPciInfo_v2, nvmlDeviceGetPciInfo_v3
@@ -58,18 +59,28 @@ macro_rules! symbols_since_390 {
                 nvmlDeviceGetPowerManagementDefaultLimit, nvmlDeviceGetFanSpeed,
                 nvmlDeviceGetCurrPcieLinkGeneration, nvmlDeviceGetCurrPcieLinkWidth,
                 nvmlDeviceGetMaxPcieLinkGeneration, nvmlDeviceGetMaxPcieLinkWidth,
-                nvmlDeviceGetPerformanceState, nvmlDeviceGetComputeMode, nvmlDeviceGetPersistenceMode
+                nvmlDeviceGetPerformanceState, nvmlDeviceGetComputeMode, nvmlDeviceGetPersistenceMode,
+                nvmlDeviceGetRetiredPagesPendingStatus
             }
             device_u64(device: Handle, value: *mut u64) {
-                nvmlDeviceGetCurrentClocksThrottleReasons, nvmlDeviceGetTotalEnergyConsumption
+                nvmlDeviceGetCurrentClocksThrottleReasons, nvmlDeviceGetSupportedClocksThrottleReasons,
+                nvmlDeviceGetTotalEnergyConsumption
+            }
+            ecc_errors(device: Handle, error: u32, counter: u32, errors: *mut u64) { nvmlDeviceGetTotalEccErrors }
+            retired_pages(device: Handle, cause: u32, count: *mut u32, addresses: *mut u64) {
+                nvmlDeviceGetRetiredPages
+            }
+            link_remote(device: Handle, link: u32, info: *mut u8) {
+                nvmlDeviceGetNvLinkRemotePciInfo, nvmlDeviceGetNvLinkRemotePciInfo_v2
             }
             device_chosen_u32(device: Handle, which: u32, value: *mut u32) {
                 nvmlDeviceGetClockInfo, nvmlDeviceGetMaxClockInfo, nvmlDeviceGetTemperature,
-                nvmlDeviceGetTemperatureThreshold, nvmlDeviceGetPcieThroughput
+                nvmlDeviceGetTemperatureThreshold, nvmlDeviceGetPcieThroughput, nvmlDeviceGetNvLinkState,
+                nvmlDeviceGetNvLinkVersion
             }
             device_pair(device: Handle, first: *mut u32, second: *mut u32) {
                 nvmlDeviceGetEncoderUtilization, nvmlDeviceGetDecoderUtilization,
-                nvmlDeviceGetCudaComputeCapability
+                nvmlDeviceGetCudaComputeCapability, nvmlDeviceGetEccMode
             }
             memory(device: Handle, memory: *mut Memory) { nvmlDeviceGetMemoryInfo, nvmlDeviceGetBAR1MemoryInfo }
             utilization(device: Handle, rates: *mut Utilization) { nvmlDeviceGetUtilizationRates }
@@ -94,10 +105,14 @@ macro_rules! symbols_since_470 {
             system_int(value: *mut i32) { nvmlSystemGetCudaDriverVersion_v2 }
             device_u32(device: Handle, value: *mut u32) {
                 nvmlDeviceGetArchitecture, nvmlDeviceGetNumFans, nvmlDeviceGetMaxMigDeviceCount,
-                nvmlDeviceIsMigDeviceHandle, nvmlDeviceGetGpuInstanceId, nvmlDeviceGetComputeInstanceId
+                nvmlDeviceIsMigDeviceHandle, nvmlDeviceGetGpuInstanceId, nvmlDeviceGetComputeInstanceId,
+                nvmlDeviceGetVirtualizationMode
             }
             device_chosen_u32(device: Handle, which: u32, value: *mut u32) { nvmlDeviceGetFanSpeed_v2 }
             device_pair(device: Handle, first: *mut u32, second: *mut u32) { nvmlDeviceGetMigMode }
+            remapped_rows(
+                device: Handle, correctable: *mut u32, uncorrectable: *mut u32, pending: *mut u32, failed: *mut u32
+            ) { nvmlDeviceGetRemappedRows }
             attributes(device: Handle, attributes: *mut Attributes) {
                 nvmlDeviceGetAttributes, nvmlDeviceGetAttributes_v2
             }
@@ -116,7 +131,9 @@ macro_rules! symbols_since_470 {
 macro_rules! symbols_since_535 {
     ($then:ident) => {
         $crate::$then! {
-            device_u64(device: Handle, value: *mut u64) { nvmlDeviceGetCurrentClocksEventReasons }
+            device_u64(device: Handle, value: *mut u64) {
+                nvmlDeviceGetCurrentClocksEventReasons, nvmlDeviceGetSupportedClocksEventReasons
+            }
             device_pair(device: Handle, first: *mut u32, second: *mut u32) {
                 nvmlDeviceGetJpgUtilization, nvmlDeviceGetOfaUtilization
             }

@@ -166,7 +166,7 @@ impl World {
 }
 
 /// `domain:bus:device.function` or `bus:device.function`, in hex.
-fn bus_address(text: &str) -> Option<(u32, u32, u32)> {
+pub(crate) fn bus_address(text: &str) -> Option<(u32, u32, u32)> {
     let address = text
         .split_once('.')
         .map_or(text, |(address, _function)| address);

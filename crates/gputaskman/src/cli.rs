@@ -1,10 +1,12 @@
 //! The command line: what can be typed.
 
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::Selector;
 
 /// Shows what is inside your GPU's memory: which process holds it, which model that is, and what
 /// the memory is made of.
@@ -54,8 +56,9 @@ pub(crate) struct Run {
     /// Time between refreshes in seconds, 0.25 to 3600; `500ms` works too [default: 1].
     #[arg(short, long, value_name = "SECONDS", value_parser = interval, global = true)]
     pub(crate) interval: Option<Duration>,
-    /// Reports on one GPU only, by its number in --list-gpus, or on `all`; the screen opens with it.
-    #[arg(long, value_name = "N", value_parser = gpu, global = true)]
+    /// Reports on one GPU only, or on `all`; the screen opens with it. Its number in --list-gpus, its
+    /// PCI address (0000:01:00.0 or 01:00.0), or its UUID or a start of it that no other has.
+    #[arg(long, value_name = "GPU", value_parser = gpu, global = true)]
     pub(crate) gpu: Option<Gpu>,
     /// Assumes N layers on the GPU where a command line does not say; llama.cpp's spelling -ngl
     /// works too.
@@ -67,6 +70,9 @@ pub(crate) struct Run {
     /// Reads no model files.
     #[arg(long, global = true)]
     pub(crate) no_models: bool,
+    /// Wakes sleeping NVIDIA GPUs, once, to read them; without it a sleeping GPU is left asleep.
+    #[arg(long, global = true)]
+    pub(crate) wake: bool,
     /// Takes /proc, /sys, /dev and /etc from below DIR, for tests.
     #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
     pub(crate) root: Option<PathBuf>,
@@ -86,6 +92,7 @@ impl Run {
             (self.gpu_layers.is_some(), "--gpu-layers"),
             (self.no_probe, "--no-probe"),
             (self.no_models, "--no-models"),
+            (self.wake, "--wake"),
             (self.root.is_some(), "--root"),
         ]
         .into_iter()
@@ -94,10 +101,10 @@ impl Run {
 }
 
 /// Which GPU is shown.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Gpu {
     All,
-    One(u32),
+    One(Selector),
 }
 
 #[derive(Debug, Subcommand)]
@@ -156,12 +163,13 @@ pub(crate) fn accept_llama_spelling(
         })
 }
 
-fn gpu(text: &str) -> Result<Gpu, String> {
-    if text == "all" {
-        return Ok(Gpu::All);
-    }
-    text.parse().map(Gpu::One).map_err(|_| {
-        format!("{text:?} is neither a number nor `all`; gputaskman --list-gpus shows the numbers")
+/// Anything is taken: what names no GPU is refused when it is known which there are, so that they can
+/// be named.
+#[expect(clippy::unnecessary_wraps, reason = "the form that clap asks for")]
+fn gpu(text: &str) -> Result<Gpu, Infallible> {
+    Ok(match text {
+        "all" => Gpu::All,
+        name => Gpu::One(Selector::parse(name)),
     })
 }
 

@@ -1,10 +1,11 @@
 //! Runs a collector on a machine: once, or for as long as somebody takes the snapshots.
 
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use collect::{Collector, Pace};
-use model::Snapshot;
+use model::{DeviceKey, Snapshot};
 use raw::capture::{Capture, ReplayMachine};
 use raw::{Ended, Machine, TickPlan};
 
@@ -55,10 +56,18 @@ pub(crate) fn once(
     }
 }
 
-/// Takes snapshots until the machine ends or `take` has had enough (returns `false`).
-pub(crate) fn stream(machine: &mut dyn Machine, mut take: impl FnMut(Arc<Snapshot>) -> bool) {
+/// Takes snapshots until the machine ends or `take` has had enough (returns `false`). Devices that come out of `wakes`
+/// are read in the next refresh even if they sleep.
+pub(crate) fn stream(
+    machine: &mut dyn Machine,
+    wakes: &Receiver<DeviceKey>,
+    mut take: impl FnMut(Arc<Snapshot>) -> bool,
+) {
     let mut collector = Collector::new(machine.facts());
     loop {
+        for device in wakes.try_iter() {
+            collector.wake(&device);
+        }
         let plan = collector.plan(Pace::Live);
         let Ok(tick) = machine.begin_tick(&plan) else {
             return;

@@ -239,7 +239,7 @@ fn check_account(snapshot: &Snapshot, device: &Device, place: &str) {
     let rows: u64 = charges
         .filter(|charge| charge.device_index == device.index)
         .filter_map(|charge| charge.memory.vram.known())
-        .map(|bytes: &ChargedBytes| bytes.size().0)
+        .map(|bytes: &ChargedBytes| bytes.value().0)
         .sum();
     let memory = &device.memory;
     assert_eq!(memory.attributed.known.0, rows, "{place}");

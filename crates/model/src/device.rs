@@ -1,7 +1,9 @@
 //! One GPU at one moment.
 
 use crate::Text;
+use crate::details::DeviceDetails;
 use crate::ids::{DeviceKey, PciAddress};
+use crate::mig::{MigInstance, MigMode};
 use crate::reading::{Estimated, Measured, Reading, Total};
 use crate::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
 use crate::workload::Category;
@@ -54,6 +56,54 @@ impl DeviceKind {
             Self::Unknown => "unknown",
         }
     }
+
+    /// For a person; nothing of a device with memory of its own.
+    pub const fn label(self) -> Option<&'static str> {
+        match self {
+            Self::Integrated => Some("integrated"),
+            Self::Unified => Some("unified memory"),
+            Self::Discrete | Self::Unknown => None,
+        }
+    }
+}
+
+/// How the device reaches this system (`nvmlDeviceGetVirtualizationMode`).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Virtualization {
+    /// Directly.
+    None,
+    /// Handed through to this virtual machine as a whole.
+    Passthrough,
+    /// A share of a device of the host, which keeps board figures to itself.
+    Vgpu,
+    /// This system hands out shares of it.
+    HostVgpu,
+    /// This system hands out shares of it for graphics (vSGA).
+    HostVsga,
+}
+
+impl Virtualization {
+    /// The stable name used in JSON.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Passthrough => "passthrough",
+            Self::Vgpu => "vgpu",
+            Self::HostVgpu => "host_vgpu",
+            Self::HostVsga => "host_vsga",
+        }
+    }
+
+    /// For a person; nothing of a device like any other.
+    pub const fn label(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Passthrough => Some("passed through to this VM"),
+            Self::Vgpu => Some("vGPU of a host"),
+            Self::HostVgpu => Some("host of vGPUs"),
+            Self::HostVsga => Some("host of vSGA"),
+        }
+    }
 }
 
 /// Runtime power management state.
@@ -86,6 +136,8 @@ pub struct Device {
     pub cuda: Reading<Measured<Text>>,
     /// Memory architecture.
     pub kind: DeviceKind,
+    /// How it reaches this system.
+    pub virtualization: Reading<Measured<Virtualization>>,
     /// Power state as the kernel tells it, without touching the device.
     pub power_state: Reading<Measured<PowerState>>,
     /// Memory figures.
@@ -98,6 +150,10 @@ pub struct Device {
     pub encoder: Reading<Measured<Percent>>,
     /// Decoder load.
     pub decoder: Reading<Measured<Percent>>,
+    /// JPEG engine load (NVML from driver 535 on, Turing and newer).
+    pub jpeg: Reading<Measured<Percent>>,
+    /// Load of the optical flow accelerator (NVML from driver 535 on, Turing and newer).
+    pub ofa: Reading<Measured<Percent>>,
     /// Graphics or SM clock.
     pub core_clock: Reading<Measured<Megahertz>>,
     /// Memory clock.
@@ -127,6 +183,13 @@ pub struct Device {
     /// Load of engines, by the driver's name, of the clients that can be seen: at least this much. Only where the
     /// driver says nothing of the device's load.
     pub visible_loads: Vec<(Text, Reading<Estimated<Percent>>)>,
+    /// Modes, errors and links.
+    pub details: DeviceDetails,
+    /// Whether it is split into instances.
+    pub mig: Reading<Measured<MigMode>>,
+    /// Its instances by slot. They can be known where the mode and the figures of the whole are refused, as in a
+    /// container that was given one of them.
+    pub instances: Vec<MigInstance>,
     /// Measured process memory by category, largest first. Rows with an inferred owner are left out.
     pub categories: Vec<CategoryShare>,
     /// Whether the rows add up to more than `memory.used`, so that a bar has to be scaled.
@@ -173,6 +236,20 @@ impl SensorUnit {
             Self::Megahertz => "mhz",
             Self::TurnsPerMinute => "rpm",
         }
+    }
+}
+
+impl Device {
+    /// What is particular about it, for a person: its memory, and how it reaches this system.
+    pub fn labels(&self) -> impl Iterator<Item = &'static str> {
+        let virtualization = self.virtualization.value().copied();
+        let virtualization = virtualization.and_then(Virtualization::label);
+        self.kind.label().into_iter().chain(virtualization)
+    }
+
+    /// Whether it is split: the mode is on, or there are instances although the mode cannot be read.
+    pub fn in_mig_mode(&self) -> bool {
+        self.mig.value().is_some_and(|mode| mode.enabled) || !self.instances.is_empty()
     }
 }
 

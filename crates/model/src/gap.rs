@@ -32,10 +32,14 @@ pub enum Gap {
     PidSplit,
     /// The number belongs to another PID namespace and is never looked up here.
     OutsideNamespace,
+    /// No entry of the driver's lists was matched to the process.
+    NotListed,
     /// The process ended before it could be read.
     Exited,
     /// The device is in MIG mode, where the driver gives no such figure.
     Mig,
+    /// The device is a share of the host's, which keeps the figure to itself.
+    Vgpu,
     /// The device sleeps and is not woken for this.
     Asleep,
     /// The answer is older than it may be shown.
@@ -92,6 +96,10 @@ pub enum Gap {
     LeftAlone,
     /// Work submitted past the kernel (`ROCm`), which it does not time.
     Kfd,
+    /// The process listens in its own network namespace, and nothing on this machine's loopback leads there.
+    OtherNetwork,
+    /// The same, but a forwarder may lead there, which cannot be shown.
+    UnprovenForward,
 }
 
 impl Gap {
@@ -167,8 +175,18 @@ impl Gap {
                 "the number belongs to another PID namespace and is not looked up here",
                 Some("run on the host, or run the container with --pid=host"),
             ),
+            Self::NotListed => (
+                "not_listed",
+                "the driver lists no entry that was matched to it",
+                None,
+            ),
             Self::Exited => ("exited", "the process ended before it could be read", None),
             Self::Mig => ("mig", "the driver gives no such figure in MIG mode", None),
+            Self::Vgpu => (
+                "vgpu",
+                "the device is a vGPU, and its driver does not give this figure to guests",
+                Some("ask on the host"),
+            ),
             Self::Asleep => (
                 "asleep",
                 "the device sleeps and is not woken for this",
@@ -269,6 +287,18 @@ impl Gap {
                 "ROCm submits work past the kernel, which therefore does not time it",
                 None,
             ),
+            Self::OtherNetwork => (
+                "other_network",
+                "it listens in its own network namespace; not published on this machine's loopback",
+                Some("publish the port on 127.0.0.1, or run it in the host's network"),
+            ),
+            Self::UnprovenForward => (
+                "unproven_forward",
+                "it listens in its own network namespace; published, if at all, by a rule that cannot be proven",
+                Some(
+                    "with full rights docker-proxy and pasta can be followed, rootless forwarders cannot",
+                ),
+            ),
         }
     }
 
@@ -288,8 +318,10 @@ impl Gap {
         Self::NoSample,
         Self::PidSplit,
         Self::OutsideNamespace,
+        Self::NotListed,
         Self::Exited,
         Self::Mig,
+        Self::Vgpu,
         Self::Asleep,
         Self::Stale,
         Self::TimedOut,
@@ -318,6 +350,8 @@ impl Gap {
         Self::NoBaseline,
         Self::LeftAlone,
         Self::Kfd,
+        Self::OtherNetwork,
+        Self::UnprovenForward,
     ];
 
     /// The reason with this code, as read from a capture. `detail` is the driver's own code.

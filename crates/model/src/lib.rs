@@ -14,36 +14,48 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod details;
 pub mod device;
 pub mod gap;
 pub mod ids;
+pub mod matching;
+pub mod mig;
 pub mod process;
 pub mod reading;
 pub mod receipt;
 #[cfg(feature = "sample")]
 pub mod sample;
+pub mod selector;
 pub mod snapshot;
 pub mod units;
 pub mod workload;
 
+pub use details::{
+    ClocksEventReason, ClocksEventReasons, ComputeMode, DeviceDetails, Ecc, EccErrors, NvLink,
+    RemappedRows, RetiredPages,
+};
 pub use device::{
     CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Sensor, SensorUnit, Vendor,
+    Virtualization,
 };
 pub use gap::Gap;
 pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
+pub use matching::{MatchReason, PidMark, PidMatch};
+pub use mig::{MigAttributes, MigInstance, MigMemory, MigMode};
 pub use process::{
-    Charge, ChargedBytes, Container, DriverLists, DrmClients, Engines, KfdFigures, PidMark,
-    Process, ProcessMemory, Runtime,
+    Charge, Charged, ChargedBytes, ChargedPercent, Container, ContainerName, DriverLists,
+    DrmClients, Engines, KfdFigures, Process, ProcessMemory, Runtime,
 };
 pub use reading::{
     Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,
     Source, Total,
 };
+pub use selector::{Selected, Selector};
 pub use snapshot::{
     HostFacts, Mode, Notice, Origin, OriginKind, PidNamespace, ProcessStatus, ScanState, Selection,
     Severity, Snapshot, SourceState, SourceStatus,
 };
-pub use units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
+pub use units::{Bytes, BytesPerSecond, Celsius, Megahertz, Millijoules, Percent, Watts};
 pub use workload::{
     Category, Evidence, EvidenceFamily, EvidenceKind, EvidenceLabel, Model, ModelKind, Placement,
     Segment, SegmentKind, Server, ServerState,

@@ -3,7 +3,10 @@
 use crate::Text;
 use crate::gap::Gap;
 use crate::ids::{ProcessKey, Stamp};
-use crate::reading::{Estimated, InferenceBasis, Inferred, Measured, Reading, Reported};
+use crate::matching::PidMatch;
+use crate::reading::{
+    Estimated, InferenceBasis, Inferred, Measured, Provenance, Reading, Reported,
+};
 use crate::receipt::Receipt;
 use crate::units::{Bytes, Percent};
 use crate::workload::{Category, Model, Segment, Server};
@@ -13,10 +16,8 @@ use crate::workload::{Category, Model, Segment, Server};
 pub struct Process {
     /// Identity.
     pub key: ProcessKey,
-    /// The driver's own number where the row was matched to a local process.
-    pub foreign_pid: Option<u32>,
-    /// How sure the match is, for rows of a container.
-    pub pid_mark: Option<PidMark>,
+    /// The driver's entry this process was matched to, in a nested PID namespace.
+    pub pid_match: Option<PidMatch>,
     /// Short name (`comm`, at most 15 bytes, or the executable's name).
     pub name: Reading<Measured<Text>>,
     /// Executable path.
@@ -39,7 +40,8 @@ pub struct Process {
     pub category_reason: &'static str,
     /// Runtimes whose libraries it has mapped. Presence, not use.
     pub runtimes: Reading<Measured<Vec<Runtime>>>,
-    /// Memory and engines, one entry a device.
+    /// Memory and engines, one entry a device. Empty for a process that could hold a context and that
+    /// no entry of the driver's lists was matched to ([`crate::Gap::NotListed`]).
     pub charges: Vec<Charge>,
     /// Models, most certain first.
     pub models: Vec<Model>,
@@ -51,6 +53,8 @@ pub struct Process {
     pub receipt: Option<Receipt>,
     /// The model server it is, where it answered.
     pub server: Option<Server>,
+    /// Why a model server was not asked; `None` where it was, or is none.
+    pub server_unasked: Option<Gap>,
 }
 
 impl Process {
@@ -60,15 +64,6 @@ impl Process {
             .iter()
             .find(|charge| charge.device_index == index)
     }
-}
-
-/// A mark beside a matched process number.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum PidMark {
-    /// `*`: every process accounted for, or seen starting.
-    Sure,
-    /// `?`: a guess.
-    Guess,
 }
 
 /// A library that was recognised among the mapped files.
@@ -81,12 +76,37 @@ pub struct Runtime {
 }
 
 /// A container, from the process's control group path.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Container {
     /// Runtime, as far as the path tells it: `docker`, `podman`, `containerd`, `cri-o`, `lxc`, …
     pub runtime: &'static str,
     /// Identifier, shortened to 12 characters where it is a hash.
     pub id: Text,
+    /// The Kubernetes pod's UID where the path has one.
+    pub pod_uid: Option<Text>,
+    /// What people call it: from the runtime's state file, or for LXC from the path. Missing where
+    /// that file cannot be read (most need full rights) or does not exist.
+    pub name: Reading<Measured<ContainerName>>,
+}
+
+/// What a container is called.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ContainerName {
+    /// Its name; under Kubernetes that within its pod.
+    pub name: Text,
+    /// The pod's name.
+    pub pod: Option<Text>,
+    /// The Kubernetes namespace.
+    pub namespace: Option<Text>,
+}
+
+impl ContainerName {
+    /// The shortest form that tells it from others: `namespace/pod/name`, or the name alone.
+    pub fn label(&self) -> String {
+        let outer = self.namespace.iter().chain(&self.pod);
+        let parts: Vec<&str> = outer.chain([&self.name]).map(|text| &**text).collect();
+        parts.join("/")
+    }
 }
 
 /// Which of the driver's process lists name the process.
@@ -170,38 +190,60 @@ pub struct KfdFigures {
     pub occupied_units: Reading<Measured<u32>>,
 }
 
-/// A size on a device: measured with its owner, or measured with an inferred owner.
+/// A value of one process on one device: measured with its owner, or measured with an inferred owner.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum ChargedBytes {
+pub enum Charged<T> {
     /// The counter names the owner.
-    Measured(Measured<Bytes>),
+    Measured(Measured<T>),
     /// The counter's number was matched to the owner.
-    Inferred(Inferred<Bytes>),
+    Inferred(Inferred<T>),
 }
 
-impl ChargedBytes {
-    /// The size, for drawing and sorting. Not for adding.
-    pub const fn size(&self) -> Bytes {
+/// A size with its owner.
+pub type ChargedBytes = Charged<Bytes>;
+
+/// A load with its owner.
+pub type ChargedPercent = Charged<Percent>;
+
+impl<T: Copy> Charged<T> {
+    /// The value, for drawing and sorting. Not for adding.
+    pub const fn value(&self) -> T {
         match self {
             Self::Measured(measured) => measured.value,
             Self::Inferred(inferred) => inferred.value,
         }
     }
 
-    /// The measured size; `None` where the owner was inferred.
-    pub const fn measured(&self) -> Option<Bytes> {
+    /// The measured value; `None` where the owner was inferred.
+    pub const fn measured(&self) -> Option<T> {
         match self {
             Self::Measured(measured) => Some(measured.value),
             Self::Inferred(_) => None,
         }
     }
 
+    /// Counter and moment of the reading.
+    pub const fn from(&self) -> Provenance {
+        match self {
+            Self::Measured(measured) => measured.from,
+            Self::Inferred(inferred) => inferred.from,
+        }
+    }
+
     /// Moment of the reading.
     pub const fn at(&self) -> Stamp {
-        match self {
-            Self::Measured(measured) => measured.from.at,
-            Self::Inferred(inferred) => inferred.from.at,
-        }
+        self.from().at
+    }
+
+    /// The same value with an owner that was inferred in this way. Of two inferences the weaker one
+    /// stands.
+    #[must_use]
+    pub fn inferred(self, basis: InferenceBasis) -> Self {
+        Self::Inferred(Inferred {
+            value: self.value(),
+            from: self.from(),
+            basis: self.basis().map_or(basis, |known| known.max(basis)),
+        })
     }
 
     /// Basis of the inference, where there was one.
@@ -237,19 +279,71 @@ impl ProcessMemory {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Engines {
     /// The busiest engine.
-    pub busiest: Reading<Measured<Percent>>,
+    pub busiest: Reading<ChargedPercent>,
     /// 3D and graphics.
-    pub graphics: Reading<Measured<Percent>>,
+    pub graphics: Reading<ChargedPercent>,
     /// Compute (NVML: SM time, which includes graphics).
-    pub compute: Reading<Measured<Percent>>,
+    pub compute: Reading<ChargedPercent>,
     /// Memory activity caused by the process.
-    pub memory: Reading<Measured<Percent>>,
+    pub memory: Reading<ChargedPercent>,
     /// Copy engines.
-    pub copy: Reading<Measured<Percent>>,
+    pub copy: Reading<ChargedPercent>,
     /// Video encoder.
-    pub encode: Reading<Measured<Percent>>,
+    pub encode: Reading<ChargedPercent>,
     /// Video decoder.
-    pub decode: Reading<Measured<Percent>>,
+    pub decode: Reading<ChargedPercent>,
+    /// JPEG engine (NVML from driver 535 on).
+    pub jpeg: Reading<ChargedPercent>,
+    /// Optical flow accelerator (NVML from driver 535 on).
+    pub ofa: Reading<ChargedPercent>,
     /// One ring for both directions of video.
-    pub video: Reading<Measured<Percent>>,
+    pub video: Reading<ChargedPercent>,
+}
+
+impl Charge {
+    /// The same measured values with an owner that was inferred in this way.
+    #[must_use]
+    pub fn inferred(mut self, basis: InferenceBasis) -> Self {
+        let memory = &mut self.memory;
+        for size in [&mut memory.vram, &mut memory.spill] {
+            *size = size.inferred(basis);
+        }
+        for load in self.engines.all_mut() {
+            *load = load.inferred(basis);
+        }
+        self
+    }
+}
+
+impl Engines {
+    fn all_mut(&mut self) -> [&mut Reading<ChargedPercent>; 10] {
+        [
+            &mut self.busiest,
+            &mut self.graphics,
+            &mut self.compute,
+            &mut self.memory,
+            &mut self.copy,
+            &mut self.encode,
+            &mut self.decode,
+            &mut self.jpeg,
+            &mut self.ofa,
+            &mut self.video,
+        ]
+    }
+}
+
+impl<T: Copy> Reading<Charged<T>> {
+    /// A measured value whose owner the counter names.
+    pub const fn owned(value: T, from: Provenance) -> Self {
+        Self::Known(Charged::Measured(Measured { value, from }))
+    }
+
+    /// The same measured value with an owner that was inferred in this way.
+    #[must_use]
+    pub fn inferred(self, basis: InferenceBasis) -> Self {
+        match self {
+            Self::Known(charged) => Self::Known(charged.inferred(basis)),
+            Self::Missing(missing) => Self::Missing(missing),
+        }
+    }
 }

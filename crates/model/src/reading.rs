@@ -2,6 +2,7 @@
 
 use crate::gap::Gap;
 use crate::ids::Stamp;
+use crate::matching::PidMark;
 use crate::units::Bytes;
 
 /// Where a value or a gap comes from.
@@ -23,6 +24,8 @@ pub enum Source {
     CommandLine,
     /// A model server's own HTTP interface on loopback.
     Http,
+    /// A state file of a container runtime.
+    ContainerState,
     /// Arithmetic on other readings.
     Derived,
     /// This program itself.
@@ -41,6 +44,7 @@ impl Source {
             Self::Gguf => "gguf",
             Self::CommandLine => "cmdline",
             Self::Http => "http",
+            Self::ContainerState => "container_state",
             Self::Derived => "derived",
             Self::Program => "gputaskman",
         }
@@ -88,7 +92,8 @@ pub struct Inferred<T> {
 }
 
 /// How an owner was inferred (`vram_inferred_by` in JSON).
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// The weaker one is the greater.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum InferenceBasis {
     /// Process and driver entry appeared together while watching.
     Start,
@@ -96,6 +101,16 @@ pub enum InferenceBasis {
     Count,
     /// Position in start order among unknown others: a guess.
     Order,
+}
+
+impl InferenceBasis {
+    /// How sure the owner is.
+    pub const fn mark(self) -> PidMark {
+        match self {
+            Self::Start | Self::Count => PidMark::Sure,
+            Self::Order => PidMark::Guess,
+        }
+    }
 }
 
 /// Computed, not read: from file metadata, or from other readings. A range where inputs are unknown.

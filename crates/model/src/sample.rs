@@ -11,21 +11,26 @@
 //! | [`hostile`] | names with control characters, direction overrides, wide and very long text |
 //! | [`stale`] | a device that last answered 7 s ago, with pending and missing readings |
 
+mod containers;
+mod details;
+mod instances;
 mod parts;
 mod radeon;
 
 use crate::device::Device;
 use crate::gap::Gap;
 use crate::ids::PidSpace;
-use crate::process::{Charge, ChargedBytes, Container, PidMark, Process};
+use crate::matching::{MatchReason, PidMatch};
+use crate::mig::MigMode;
+use crate::process::{Charge, ChargedBytes, Process};
 use crate::reading::{InferenceBasis, Measured, Reading, Source};
 use crate::receipt;
 use crate::snapshot::{Mode, PidNamespace, ScanState, Severity, Snapshot, SourceState};
 use crate::units::{Bytes, Celsius, Percent, Watts};
 use crate::workload::{Category, EvidenceKind, Placement, SegmentKind, Server, ServerState};
 use parts::{
-    BOTH, COMPUTE, GRAPHICS, LISTED, charge, device, estimate, from, gone, llama_server, matched,
-    model, notice, nvml, owned, process, snapshot, source,
+    BOTH, COMPUTE, GRAPHICS, LISTED, charge, device, estimate, from, gone, llama_server, load,
+    matched, model, notice, nvml, owned, process, snapshot, source,
 };
 
 pub use parts::{AT, ago};
@@ -45,13 +50,7 @@ pub fn workstation() -> Snapshot {
         on(COMPUTE, 498, 3.0),
     )
     .with_runtimes(&[("CUDA", "libcuda.so.1"), ("cuBLAS", "libcublas.so.12")]);
-    contained.container = Reading::measured(
-        Some(Container {
-            runtime: "docker",
-            id: "3f2a9c1d77be".into(),
-        }),
-        from(Source::Proc, "cgroup"),
-    );
+    contained.container = containers::docker();
     let mut whisper = process(
         38_802,
         "whisper-server",
@@ -184,6 +183,9 @@ pub fn servers() -> Snapshot {
     }
     for device in &mut devices {
         device.fan = gone(Gap::NotSupported, Source::Nvml, "nvmlDeviceGetFanSpeed");
+        if device.index == 3 {
+            device.details = details::server();
+        }
         if device.index == 7 {
             device.gpu = gone(Gap::Mig, Source::Nvml, "nvmlDeviceGetUtilizationRates.gpu");
             device.memory_activity = gone(
@@ -191,13 +193,25 @@ pub fn servers() -> Snapshot {
                 Source::Nvml,
                 "nvmlDeviceGetUtilizationRates.memory",
             );
+            device.mig = parts::nvml(
+                MigMode {
+                    enabled: true,
+                    pending: true,
+                },
+                "nvmlDeviceGetMigMode",
+            );
+            // Slot 1 is a hole.
+            device.instances = vec![
+                instances::instance(0, 2, "3g.40gb", 3, [40_448, 21_000], 25),
+                instances::instance(2, 9, "1g.10gb", 1, [9_984, 16], 0),
+            ];
         }
     }
     snapshot(devices, processes)
 }
 
 /// Inside a container with its own PID namespace: one row matched for sure, one guessed, two rows of
-/// the host. Load cannot be joined. The guessed row has a model seen only on its command line.
+/// the host, one process that no entry was matched to. Load cannot be joined. The guessed row has a model seen only on its command line.
 pub fn container() -> Snapshot {
     let split = |mut charge: Charge| {
         let reading = gone(
@@ -208,11 +222,18 @@ pub fn container() -> Snapshot {
         let engines = &mut charge.engines;
         (engines.busiest, engines.compute, engines.memory) = (reading, reading, reading);
         (engines.encode, engines.decode) = (reading, reading);
+        (engines.jpeg, engines.ofa) = (reading, reading);
         charge
     };
     let on = |vram| split(charge(0, COMPUTE, vram, 0.0));
     let mut sure = llama_server();
-    (sure.key.pid, sure.foreign_pid, sure.pid_mark) = (41, Some(51_010), Some(PidMark::Sure));
+    (sure.key.pid, sure.pid_match) = (
+        41,
+        Some(PidMatch {
+            foreign_pid: 51_010,
+            why: MatchReason::Count,
+        }),
+    );
     sure.charges = vec![on(matched(9340, InferenceBasis::Count))];
     let mut guess = process(
         57,
@@ -221,7 +242,10 @@ pub fn container() -> Snapshot {
         "gguf_header",
         on(matched(1480, InferenceBasis::Order)),
     );
-    (guess.foreign_pid, guess.pid_mark) = (Some(51_044), Some(PidMark::Guess));
+    guess.pid_match = Some(PidMatch {
+        foreign_pid: 51_044,
+        why: MatchReason::MoreHost,
+    });
     let mut tiny = model(
         "m1",
         "Granite-4.0-H-Tiny",
@@ -255,6 +279,7 @@ pub fn container() -> Snapshot {
     guess.server = Some(Server {
         kind: "llama-server",
         port: 8081,
+        own_port: None,
         state: ServerState::KeyRequired,
         context: gone(Gap::Permission, Source::Http, "/props n_ctx"),
         slots: gone(Gap::Permission, Source::Http, "/props total_slots"),
@@ -266,6 +291,8 @@ pub fn container() -> Snapshot {
         row.key.space = PidSpace::Host;
         row
     };
+    let mut unlisted = process(58, "python3", Category::Ai, "ai_runtime", on(owned(0)));
+    unlisted.charges.clear();
     let hidden = gone(Gap::HiddenByDriver, Source::Nvml, LISTED);
     let mut it = snapshot(
         vec![device(0, "NVIDIA RTX 6000 Ada Generation", 49_140, 13_400)],
@@ -274,6 +301,7 @@ pub fn container() -> Snapshot {
             guess,
             foreign(7719, owned(1410)),
             foreign(7800, hidden),
+            unlisted,
         ],
     );
     it.mode = Mode::Container;
@@ -353,6 +381,9 @@ pub fn hostile() -> Snapshot {
             model.quantization = nvml("Q4\u{1b}[0m\n_K".into(), "general.file_type");
         });
     }
+    if let Some(second) = processes.get_mut(1) {
+        second.container = containers::hostile();
+    }
     if let Some(charge) = processes
         .last_mut()
         .and_then(|process| process.charges.last_mut())
@@ -361,7 +392,7 @@ pub fn hostile() -> Snapshot {
             value: Bytes(u64::MAX),
             from: from(Source::Nvml, LISTED),
         }));
-        charge.engines.busiest = nvml(Percent(f64::NAN), "nvmlDeviceGetProcessUtilization");
+        charge.engines.busiest = load(Percent(f64::NAN), "nvmlDeviceGetProcessUtilization");
     }
     let mut only = device(
         0,

@@ -237,6 +237,8 @@ pub enum Selection {
     All,
     /// The one with this index.
     One(u32),
+    /// One by another name than its index, which none has here, or not yet.
+    Nothing,
 }
 
 impl Selection {
@@ -245,6 +247,7 @@ impl Selection {
         match self {
             Self::All => true,
             Self::One(selected) => selected == index,
+            Self::Nothing => false,
         }
     }
 }

@@ -44,6 +44,10 @@ impl Watts {
     }
 }
 
+/// An energy in millijoules, the unit of NVML.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub struct Millijoules(pub u64);
+
 /// A clock frequency in megahertz.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Megahertz(pub u32);

@@ -390,8 +390,10 @@ impl ServerState {
 pub struct Server {
     /// Which server.
     pub kind: &'static str,
-    /// Its port on loopback.
+    /// Its port on loopback; where a forwarder listens there, the port that was published.
     pub port: u16,
+    /// The server's own port within its network namespace, where a forwarder leads to it.
+    pub own_port: Option<u16>,
     /// Its state.
     pub state: ServerState,
     /// Context per slot, in tokens.

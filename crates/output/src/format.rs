@@ -7,7 +7,7 @@ mod size;
 mod span;
 mod width;
 
-use model::{Celsius, Gap, Megahertz, Percent, SensorUnit, Watts};
+use model::{Celsius, ClocksEventReasons, Gap, Megahertz, Millijoules, Percent, SensorUnit, Watts};
 
 pub use size::{estimate, estimate_signed, rate, size, size_long, size_signed};
 pub use span::{age, utc_millis, utc_seconds};
@@ -70,6 +70,26 @@ pub fn watts(Watts(power): Watts) -> String {
         whole(power)
     };
     with_unit(power, number, " W")
+}
+
+/// An energy: `5.21 MJ`.
+pub fn energy(energy: Millijoules) -> String {
+    let units = [" J", " kJ", " MJ", " GJ", " TJ", " PJ", " EJ"];
+    size::three_digits(energy.0 / 1000, 1000, units)
+}
+
+/// What holds clocks: `none`, `idle`, `SW power cap, HW slowdown`; unknown bits as one number.
+pub fn clocks_event_reasons(reasons: ClocksEventReasons) -> String {
+    let unknown = reasons.unknown();
+    let mut names: Vec<String> = reasons.known().map(|it| it.label.to_owned()).collect();
+    if unknown != 0 {
+        names.push(format!("{unknown:#x}"));
+    }
+    if names.is_empty() {
+        "none".into()
+    } else {
+        names.join(", ")
+    }
 }
 
 /// A temperature: `71 C`.

@@ -13,15 +13,16 @@
 
 mod bundle;
 mod device;
+mod device_details;
 mod escape;
 mod memory_part;
+mod mig;
 mod process;
 mod provenance;
 mod total;
 pub mod v1;
 
 pub(crate) use process::mark;
-pub(crate) use provenance::basis_id;
 
 use model::Snapshot;
 use serde::Serialize;

@@ -2,10 +2,13 @@
 
 use model::{Charge, ChargedBytes, Process, Selection, Snapshot, Total};
 
-/// The processes to show: those that have something on a device shown.
+/// The processes to show: those that have something on a device shown, and those of which it is not
+/// known on which device they have something.
 pub(crate) fn processes(snapshot: &Snapshot) -> impl Iterator<Item = &Process> {
     let selection = snapshot.selection;
-    let here = move |process: &&Process| charges(selection, process).next().is_some();
+    let here = move |process: &&Process| {
+        process.charges.is_empty() || charges(selection, process).next().is_some()
+    };
     snapshot.processes.iter().filter(here)
 }
 

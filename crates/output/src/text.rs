@@ -4,9 +4,11 @@
 //! runtime, `*` and `?` a matched owner, `n/a` no reading (which is not zero), `…` not answered
 //! yet. Every reason for an `n/a` is printed once, in the notes.
 
+mod attention;
 mod device;
 mod explanation;
 mod header;
+mod mig;
 mod notes;
 mod page;
 mod process;

@@ -107,6 +107,7 @@ fn every_number_has_a_class_a_source_and_an_age() {
         "port",
         "gpu",
         "compute",
+        "link",
         "parts_missing",
         "clients",
         "[]",

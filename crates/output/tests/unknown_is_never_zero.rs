@@ -73,6 +73,49 @@ fn fields() -> Vec<Field> {
         shown "devices/0/pcie_gen" => |s| &mut s.devices[0].pcie_generation;
         shown "devices/0/pcie_width" => |s| &mut s.devices[0].pcie_width;
         shown "devices/0/performance_state" => |s| &mut s.devices[0].performance_state;
+        // The report shows what calls for attention, and no gap there.
+        only_json "devices/0/jpeg_pct" => |s| &mut s.devices[0].jpeg;
+        only_json "devices/0/ofa_pct" => |s| &mut s.devices[0].ofa;
+        only_json "devices/0/details.clocks_event_reasons"
+            => |s| &mut s.devices[0].details.clocks_event_reasons;
+        only_json "devices/0/details.clocks_event_reasons_mask"
+            => |s| &mut s.devices[0].details.clocks_event_reasons;
+        only_json "devices/0/details.clocks_event_reasons_supported"
+            => |s| &mut s.devices[0].details.clocks_event_reasons_supported;
+        only_json "devices/0/details.total_energy_millijoules"
+            => |s| &mut s.devices[0].details.total_energy;
+        only_json "devices/0/details.persistence_mode"
+            => |s| &mut s.devices[0].details.persistence;
+        only_json "devices/0/details.compute_mode" => |s| &mut s.devices[0].details.compute_mode;
+        only_json "devices/0/details.ecc_mode" => |s| &mut s.devices[0].details.ecc.on;
+        only_json "devices/0/details.ecc_mode_pending"
+            => |s| &mut s.devices[0].details.ecc.on_after_reset;
+        only_json "devices/0/details.ecc_volatile_corrected"
+            => |s| &mut s.devices[0].details.ecc.volatile.corrected;
+        only_json "devices/0/details.ecc_volatile_uncorrected"
+            => |s| &mut s.devices[0].details.ecc.volatile.uncorrected;
+        only_json "devices/0/details.ecc_aggregate_corrected"
+            => |s| &mut s.devices[0].details.ecc.aggregate.corrected;
+        only_json "devices/0/details.ecc_aggregate_uncorrected"
+            => |s| &mut s.devices[0].details.ecc.aggregate.uncorrected;
+        only_json "devices/0/details.retired_pages_single_bit"
+            => |s| &mut s.devices[0].details.retired_pages.single_bit;
+        only_json "devices/0/details.retired_pages_double_bit"
+            => |s| &mut s.devices[0].details.retired_pages.double_bit;
+        only_json "devices/0/details.retired_pages_pending"
+            => |s| &mut s.devices[0].details.retired_pages.pending;
+        only_json "devices/0/details.remapped_rows_correctable"
+            => |s| &mut s.devices[0].details.remapped_rows.correctable;
+        only_json "devices/0/details.remapped_rows_uncorrectable"
+            => |s| &mut s.devices[0].details.remapped_rows.uncorrectable;
+        only_json "devices/0/details.remapped_rows_pending"
+            => |s| &mut s.devices[0].details.remapped_rows.pending;
+        only_json "devices/0/details.remapped_rows_failed"
+            => |s| &mut s.devices[0].details.remapped_rows.failed;
+        only_json "devices/0/details.nvlinks" => |s| &mut s.devices[0].details.nvlinks;
+        only_json "devices/0/details.vbios_version" => |s| &mut s.devices[0].details.vbios;
+        only_json "devices/0/details.board_part_number"
+            => |s| &mut s.devices[0].details.board_part_number;
         shown "processes/0/name" => |s| &mut server(s).name;
         only_json "processes/0/exe" => |s| &mut server(s).exe;
         only_json "processes/0/user" => |s| &mut server(s).user;
@@ -104,6 +147,10 @@ fn fields() -> Vec<Field> {
             => |s| &mut server(s).charges[0].engines.encode;
         only_json "processes/0/devices/0/engines.decode_pct"
             => |s| &mut server(s).charges[0].engines.decode;
+        only_json "processes/0/devices/0/engines.jpeg_pct"
+            => |s| &mut server(s).charges[0].engines.jpeg;
+        only_json "processes/0/devices/0/engines.ofa_pct"
+            => |s| &mut server(s).charges[0].engines.ofa;
         only_json "processes/0/devices/0/engines.video_pct"
             => |s| &mut server(s).charges[0].engines.video;
         shown "processes/0/models/0/size_on_disk_bytes" => |s| &mut server(s).models[0].size_on_disk;

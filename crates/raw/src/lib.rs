@@ -21,7 +21,9 @@ pub mod source;
 pub use machine::{
     Answer, Ended, Machine, MachineFacts, Published, Relabelled, Settings, Stamped, Tick, TickPlan,
 };
+pub use source::containers::{ContainerRecord, ContainerRuntime, StateFile};
 pub use source::drm;
+pub use source::networks::{Forward, Forwarder, ForwarderProgram, Network};
 pub use source::nvml;
 pub use source::reads::{
     Endpoint, FileMeta, HttpReply, Inline, Listener, ProcessRef, Question, Reply, Root,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Gap, Origin, Selection, Stamp, Text};
+use model::{Device, Gap, Origin, Selection, Selector, Stamp, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::drm::{DrmPlan, DrmSweep};
@@ -67,8 +67,9 @@ pub enum Published<S> {
 pub struct Settings {
     /// Refresh interval in milliseconds.
     pub interval_ms: u64,
-    /// Index of the one device shown; `None` for all.
-    pub gpu: Option<u32>,
+    /// The one device shown; `None` for all. A number is an index; a text is a PCI address or a UUID.
+    #[serde(with = "selector", default)]
+    pub gpu: Option<Selector>,
     /// Whether loopback servers of GPU processes may be asked.
     pub probe: bool,
     /// Whether model files may be read.
@@ -76,12 +77,16 @@ pub struct Settings {
     /// GPU layers to assume where the command line does not say (`--gpu-layers`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu_layers: Option<u32>,
+    /// Whether sleeping devices are woken, once (`--wake`).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wake: bool,
 }
 
 impl Settings {
-    /// The selection that `gpu` stands for.
-    pub fn selection(&self) -> Selection {
-        self.gpu.map_or(Selection::All, Selection::One)
+    /// The selection that `gpu` stands for among these devices.
+    pub fn selection(&self, devices: &[Device]) -> Selection {
+        let named = self.gpu.as_ref();
+        named.map_or(Selection::All, |name| name.selection(devices))
     }
 }
 
@@ -93,7 +98,42 @@ impl Default for Settings {
             probe: true,
             models: true,
             gpu_layers: None,
+            wake: false,
         }
+    }
+}
+
+mod selector {
+    use model::Selector;
+    use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Index(u32),
+        Name(String),
+    }
+
+    #[expect(clippy::ref_option, reason = "the form that serde asks for")]
+    pub(super) fn serialize<S: Serializer>(
+        from: &Option<Selector>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match from {
+            None => serializer.serialize_none(),
+            Some(Selector::Index(index)) => index.serialize(serializer),
+            Some(name) => name.to_string().serialize(serializer),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Selector>, D::Error> {
+        let form = Option::<Form>::deserialize(deserializer)?;
+        Ok(form.map(|form| match form {
+            Form::Index(index) => Selector::Index(index),
+            Form::Name(name) => Selector::parse(&name),
+        }))
     }
 }
 

@@ -15,7 +15,8 @@ use raw::capture::{
     Capture, Manifest, Recorder, RecordingMachine, RedactingMachine, Redaction, ReplayMachine,
 };
 use raw::nvml::{
-    CallAnswer, DeviceCall, DeviceSweep, Groups, Library, NvmlSweep, Output, ProcessRow,
+    CallAnswer, DeviceCall, DeviceSweep, Groups, InstanceCall, InstanceSweep, Library, MigSweep,
+    NvmlSweep, Output, ProcessRow, code,
 };
 use raw::{
     Answer, Ended, FileMeta, Inline, Machine, MachineFacts, ProcessRef, Published, Question, Reply,
@@ -27,6 +28,48 @@ const WHO: ProcessRef = ProcessRef {
     start_ticks: 99,
 };
 const HEADER: &[u8] = include_bytes!("../../gguf/fixtures/headers/tiny-llama-q8_0.header.gguf");
+
+/// A hole, an instance, and one whose lists were asked but one of them was not answered.
+fn split(call: &impl Fn(Output) -> Answer<CallAnswer>) -> MigSweep {
+    let calls = |lists| {
+        InstanceCall::ALL
+            .iter()
+            .filter(move |c| lists || !c.is_list())
+            .map(|c| {
+                let answer = match c {
+                    InstanceCall::Uuid => call(Output::Text("MIG-GPU-0123abcd-canary/5/0".into())),
+                    InstanceCall::MpsProcesses => Err(Gap::TimedOut),
+                    _ => call(Output::Number(5)),
+                };
+                (*c, answer)
+            })
+            .collect()
+    };
+    let hole = call(Output::Nothing).map(|mut answer| {
+        answer.value.rc = code::NOT_FOUND;
+        answer
+    });
+    let instance = |index, lists| InstanceSweep {
+        index,
+        lists,
+        handle: call(Output::Nothing),
+        calls: calls(lists),
+    };
+    MigSweep {
+        mode: call(Output::Numbers(vec![1, 1])),
+        slots: Some(call(Output::Number(7))),
+        instances: vec![
+            InstanceSweep {
+                index: 0,
+                lists: false,
+                handle: hole,
+                calls: Vec::new(),
+            },
+            instance(1, false),
+            instance(3, true),
+        ],
+    }
+}
 
 /// Answers from tables; the clock moves one second a refresh.
 struct Scripted {
@@ -149,6 +192,7 @@ impl Machine for Scripted {
             asked: Groups::STATIC | Groups::PROCESSES,
             handle: call(Output::Nothing),
             calls,
+            mig: Some(split(&call)),
         };
         let library = self.stamped(Library::Ready { name: "lib".into() });
         let sweep = NvmlSweep {

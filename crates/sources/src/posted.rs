@@ -54,6 +54,9 @@ enum Subject {
     File(Text),
     Users,
     DeviceNames,
+    /// A user's home may be on a disk that hangs; the files of others are not.
+    Containers(Option<u32>),
+    Forwarders,
 }
 
 impl Subject {
@@ -74,6 +77,8 @@ impl Subject {
                 path,
             } => Self::File(Text::clone(path)),
             Question::DeviceName { .. } => Self::DeviceNames,
+            Question::Forwarders => Self::Forwarders,
+            Question::Container { owner, .. } => Self::Containers(*owner),
             other => other
                 .who()
                 .map_or(Self::Users, |who| Self::Process(who.pid)),

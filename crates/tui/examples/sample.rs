@@ -33,6 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ascii: has("ascii"),
         mouse: !has("nomouse"),
         interval: Duration::from_secs(1),
+        wake: None,
     };
     let (sender, inbox) = mpsc::channel();
     let feed = sender.clone();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crossterm::event::{Event, MouseButton, MouseEvent, MouseEventKind};
-use model::Snapshot;
+use model::{PowerState, Snapshot};
 use ratatui::layout::Size;
 
 use crate::columns::Column;
@@ -52,6 +52,7 @@ impl App {
         match message {
             Message::Snapshot(snapshot) => {
                 self.state.remember(&snapshot);
+                self.follow_device(&snapshot);
                 self.snapshot = Some(snapshot);
                 self.list();
                 Flow::Draw
@@ -73,6 +74,19 @@ impl App {
             }
             Message::Input(Event::Mouse(event)) => self.point(event),
             Message::Input(Event::FocusGained | Event::FocusLost | Event::Paste(_)) => Flow::Idle,
+        }
+    }
+
+    /// The chosen device stays chosen where it gets another number, as one does that wakes: its memory counts then.
+    fn follow_device(&mut self, next: &Snapshot) {
+        let Some(index) = self.state.device else {
+            return;
+        };
+        let mut before = self.snapshot.iter().flat_map(|snapshot| &snapshot.devices);
+        let chosen = before.find(|device| device.index == index);
+        let found = chosen.and_then(|chosen| next.devices.iter().find(|it| it.key == chosen.key));
+        if let Some(device) = found {
+            self.state.device = Some(device.index);
         }
     }
 
@@ -108,6 +122,7 @@ impl App {
             Action::NextDevice => return self.turn_device(true),
             Action::PreviousDevice => return self.turn_device(false),
             Action::Device(index) => return self.show_device(index),
+            Action::Wake => return self.wake(),
             Action::AllDevices => {
                 self.state.all_devices = !self.state.all_devices;
                 self.list();
@@ -120,6 +135,18 @@ impl App {
             | Action::Last => self.walk(action),
         }
         Flow::Draw
+    }
+
+    /// Asks for the device that is shown, where it sleeps.
+    fn wake(&self) -> Flow {
+        let asleep = self
+            .view()
+            .device()
+            .filter(|device| device.power_state.value() == Some(&PowerState::Suspended));
+        if let (Some(device), Some(wake)) = (asleep, &self.state.wake) {
+            wake.ask(&device.key);
+        }
+        Flow::Idle
     }
 
     fn walk(&mut self, action: Action) {

@@ -3,7 +3,10 @@
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use model::{Charge, ChargedBytes, EvidenceLabel, Measured, Percent, Process, Reading, Text};
+use model::{
+    Charge, Charged, ChargedBytes, ChargedPercent, Container, EvidenceLabel, Measured, Process,
+    Reading, Text,
+};
 
 use crate::figure::{self, Figure};
 use crate::theme::Look;
@@ -22,6 +25,8 @@ pub(crate) struct Row<'a> {
 pub(crate) enum Column {
     /// Index of the device; only where all devices are shown.
     Device,
+    /// MIG instance; only where a row has one and the device's number does not stand before it.
+    Instance,
     /// Process number.
     Pid,
     /// Name.
@@ -78,6 +83,7 @@ const fn shape(
 /// All columns in display order.
 const SHAPES: &[Shape] = &[
     shape(Column::Device, "GPU", (3, 3), true, 3),
+    shape(Column::Instance, "MIG", (4, 5), true, 3),
     shape(Column::Pid, "PID", (8, 9), true, 0),
     shape(Column::Name, "NAME", (15, 20), false, 1),
     shape(Column::Type, "TYPE", (8, 9), false, 4),
@@ -89,7 +95,7 @@ const SHAPES: &[Shape] = &[
     shape(Column::Encode, "ENC", (4, 4), true, 9),
     shape(Column::Decode, "DEC", (4, 4), true, 9),
     shape(Column::User, "USER", (8, 12), false, 10),
-    shape(Column::Container, "CONTAINER", (12, 22), false, 11),
+    shape(Column::Container, "CONTAINER", (12, 32), false, 11),
 ];
 
 /// What a row is sorted by.
@@ -120,8 +126,9 @@ pub(crate) struct Arrangement {
     pub(crate) hidden: usize,
     /// Left out because no row has a value: their titles.
     pub(crate) absent: Vec<&'static str>,
-    /// Whether any row has a matched owner, so that the others leave room for its mark.
-    pub(crate) marks: bool,
+    /// Whether any size or load has a matched owner, so that the others leave room for its mark.
+    pub(crate) size_marks: bool,
+    pub(crate) load_marks: bool,
 }
 
 impl Column {
@@ -170,18 +177,18 @@ impl Column {
     }
 
     fn is_missing(self, row: Row<'_>) -> bool {
+        let of_charge = |gap: fn(&Charge) -> Option<model::Gap>| {
+            row.charge.map_or(Some(model::Gap::NotListed), gap)
+        };
         let gap = match self {
-            Self::Spill => row.charge.and_then(|c| c.memory.spill.gap()),
-            Self::Encode => row
-                .charge
-                .and_then(|c| one_of(&c.engines.encode, &c.engines.video).gap()),
-            Self::Decode => row
-                .charge
-                .and_then(|c| one_of(&c.engines.decode, &c.engines.video).gap()),
+            Self::Spill => of_charge(|c| c.memory.spill.gap()),
+            Self::Encode => of_charge(|c| one_of(&c.engines.encode, &c.engines.video).gap()),
+            Self::Decode => of_charge(|c| one_of(&c.engines.decode, &c.engines.video).gap()),
             Self::User => row.process.user.gap(),
             Self::Container => row.process.container.gap(),
             Self::Runtimes => row.process.runtimes.gap(),
             Self::Device
+            | Self::Instance
             | Self::Pid
             | Self::Name
             | Self::Type
@@ -202,6 +209,12 @@ impl Column {
                     None => charge.device_index.to_string(),
                 })
             }),
+            Self::Instance => row
+                .charge
+                .and_then(|charge| charge.instance)
+                .map_or_else(Figure::none, |(gpu, compute)| {
+                    Figure::measured(format!("{gpu}/{compute}"))
+                }),
             Self::Pid => Figure::measured(process.key.to_string()),
             Self::Name => name(process, look),
             Self::Type => Figure::measured(process.category.label()),
@@ -215,12 +228,12 @@ impl Column {
             }),
             Self::Model => model_name(process, cells, look),
             Self::Vram => charge_figure(row, look, |charge| {
-                figure::charged(&charge.memory.vram, process.pid_mark, look)
+                figure::charged(&charge.memory.vram, look)
             }),
             Self::Spill => charge_figure(row, look, |charge| {
-                figure::charged(&charge.memory.spill, None, look)
+                figure::charged(&charge.memory.spill, look)
             }),
-            Self::Load => charge_figure(row, look, |c| percent(&c.engines.busiest, look)),
+            Self::Load => charge_figure(row, look, |c| figure::load(&c.engines.busiest, look)),
             Self::Encode => charge_figure(row, look, |c| {
                 percent(one_of(&c.engines.encode, &c.engines.video), look)
             }),
@@ -231,10 +244,9 @@ impl Column {
                 figure::measured(&process.user, look, |user| figure::clean(user).into_owned())
             }
             Self::Container => figure::measured(&process.container, look, |container| {
-                container.as_ref().map_or_else(
-                    || "-".to_owned(),
-                    |it| format!("{} {}", it.runtime, figure::clean(&it.id)),
-                )
+                container
+                    .as_ref()
+                    .map_or_else(|| "-".to_owned(), |it| container_name(it, cells, look))
             }),
         }
     }
@@ -243,22 +255,29 @@ impl Column {
         fn words(reading: &Reading<Measured<Text>>) -> Key<'_> {
             reading.value().map_or(Key::None, |text| Key::Words(text))
         }
-        fn load(reading: Option<&Reading<Measured<Percent>>>) -> Key<'static> {
+        fn load(reading: Option<&Reading<ChargedPercent>>) -> Key<'static> {
             reading
-                .and_then(Reading::value)
+                .and_then(Reading::known)
+                .map(ChargedPercent::value)
                 .filter(|percent| percent.0.is_finite())
                 .map_or(Key::None, |percent| Key::Number(percent.0))
         }
         fn size(reading: Option<&Reading<ChargedBytes>>) -> Key<'static> {
             reading
                 .and_then(Reading::known)
-                .map_or(Key::None, |known| Key::Number(known.size().as_f64()))
+                .map_or(Key::None, |known| Key::Number(known.value().as_f64()))
         }
         let process = row.process;
         match self {
             Self::Device => row
                 .charge
                 .map_or(Key::None, |c| Key::Number(f64::from(c.device_index))),
+            Self::Instance => row
+                .charge
+                .and_then(|charge| charge.instance)
+                .map_or(Key::None, |(gpu, compute)| {
+                    Key::Number(f64::from(gpu) * 1000.0 + f64::from(compute))
+                }),
             Self::Pid => Key::Number(f64::from(process.key.pid)),
             Self::Name => words(&process.name),
             Self::Type => Key::Words(process.category.label()),
@@ -284,7 +303,12 @@ impl Column {
             ),
             Self::User => words(&process.user),
             Self::Container => match process.container.value() {
-                Some(Some(container)) => Key::Words(&container.id),
+                Some(Some(container)) => Key::Words(
+                    container
+                        .name
+                        .value()
+                        .map_or(&container.id, |named| &named.name),
+                ),
                 _ => Key::None,
             },
         }
@@ -316,23 +340,23 @@ fn compare_words(a: &str, b: &str) -> Ordering {
 
 /// One ring for both directions of video stands in where the direction is not told apart.
 fn one_of<'a>(
-    direction: &'a Reading<Measured<Percent>>,
-    both: &'a Reading<Measured<Percent>>,
-) -> &'a Reading<Measured<Percent>> {
-    if direction.value().is_none() && both.value().is_some() {
+    direction: &'a Reading<ChargedPercent>,
+    both: &'a Reading<ChargedPercent>,
+) -> &'a Reading<ChargedPercent> {
+    if direction.known().is_none() && both.known().is_some() {
         both
     } else {
         direction
     }
 }
 
-fn percent(reading: &Reading<Measured<Percent>>, look: Look) -> Figure {
-    figure::measured(reading, look, |value| figure::percent(*value))
+fn percent(reading: &Reading<ChargedPercent>, look: Look) -> Figure {
+    figure::owned(reading, look, |value| figure::percent(*value))
 }
 
 fn charge_figure(row: Row<'_>, look: Look, show: impl FnOnce(&Charge) -> Figure) -> Figure {
     row.charge
-        .map_or_else(|| Figure::gap(model::Gap::NotFound, look), show)
+        .map_or_else(|| Figure::gap(model::Gap::NotListed, look), show)
 }
 
 /// The name, or in words why there is none.
@@ -357,7 +381,8 @@ pub(crate) fn name(process: &Process, look: Look) -> Figure {
 
 fn model_name(process: &Process, cells: u16, look: Look) -> Figure {
     let Some(model) = process.models.first() else {
-        return Figure::none();
+        let unseen = process.runtimes.gap();
+        return unseen.map_or_else(Figure::none, |gap| Figure::gap(gap, look));
     };
     let mut name = figure::clean(&model.name).into_owned();
     if let Some(quantization) = model.quantization.value() {
@@ -377,6 +402,30 @@ fn model_name(process: &Process, cells: u16, look: Look) -> Figure {
     Figure::measured(text)
 }
 
+fn is_inferred<T: Copy>(reading: &Reading<Charged<T>>) -> bool {
+    reading.known().is_some_and(|known| known.basis().is_some())
+}
+
+/// What a container is called and its identifier; what is too long loses its middle, and before that
+/// the identifier goes.
+fn container_name(container: &Container, cells: u16, look: Look) -> String {
+    let id = figure::clean(&container.id);
+    let named = match container.name.value() {
+        Some(named) if *named.name == *container.id => return id.into_owned(),
+        Some(named) => figure::clean(&named.label()).into_owned(),
+        None => container.runtime.to_owned(),
+    };
+    let both = format!("{named} {id}");
+    let room = usize::from(cells);
+    if crate::paint::width(&both) <= room {
+        both
+    } else if container.name.value().is_some() {
+        crate::paint::cut_middle(&named, room, look)
+    } else {
+        id.into_owned()
+    }
+}
+
 /// Chooses the columns for `width` cells.
 pub(crate) fn arrange<'a>(
     width: u16,
@@ -387,10 +436,18 @@ pub(crate) fn arrange<'a>(
     let mut arrangement = Arrangement::default();
     let mut chosen: Vec<&Shape> = Vec::with_capacity(SHAPES.len());
     let some = rows.clone().next().is_some();
-    arrangement.marks = rows.clone().any(|row| row.process.pid_mark.is_some());
+    let charges = || rows.clone().filter_map(|row| row.charge);
+    arrangement.size_marks = charges().any(|on| is_inferred(&on.memory.vram));
+    arrangement.load_marks = charges().any(|on| is_inferred(&on.engines.busiest));
     for shape in SHAPES {
         let column = shape.column;
-        if column == Column::Device && !all_devices {
+        let in_instance = |row: Row<'_>| row.charge.is_some_and(|charge| charge.instance.is_some());
+        let applies = match column {
+            Column::Device => all_devices,
+            Column::Instance => !all_devices && rows.clone().any(in_instance),
+            _ => true,
+        };
+        if !applies {
             continue;
         }
         let absent = some

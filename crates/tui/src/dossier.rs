@@ -1,13 +1,14 @@
 //! All that is known of one process, as paragraphs: the text of the inspector.
 
 use model::{
-    Category, Charge, DrmClients, Estimated, EvidenceLabel, Gap, InferenceBasis, Measured, Model,
-    Percent, Process, Reading, ServerState, Snapshot,
+    Category, Charge, ChargedPercent, Container, DrmClients, Estimated, EvidenceLabel, Gap,
+    Measured, Model, Percent, PidMark, Process, Reading, ServerState, Snapshot,
 };
 use ratatui::text::Line;
 
 use crate::columns::{self, Row};
 use crate::contents;
+use crate::device;
 use crate::figure::{self, Figure};
 use crate::gaps;
 use crate::panels::OLD_MS;
@@ -42,7 +43,7 @@ pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'stati
         out.push(none);
     }
     if let Some(charge) = row.charge {
-        out.push(memory_line(snapshot, process, charge, look));
+        out.push(memory_line(snapshot, charge, look));
     }
     contents::paragraphs(process, cells, look, &mut out);
     if let Some(server) = server_line(snapshot, process, look) {
@@ -56,9 +57,30 @@ pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'stati
     }
     contents::notes(process, look, &mut out);
     for charge in &process.charges {
-        out.push(charge_line(process, charge, look));
+        out.push(charge_line(snapshot, charge, look));
     }
     gaps::of_row(row, look, &mut out);
+    let index = row.charge.map(|charge| charge.device_index);
+    let device = snapshot
+        .devices
+        .iter()
+        .find(|device| Some(device.index) == index)
+        .or_else(|| view.device());
+    if let Some(device) = device {
+        out.push(Paragraph::new("", look.plain(), 0));
+        device::paragraphs(snapshot, device, look, &mut out);
+    }
+    prose::wrap(&out, cells)
+}
+
+/// The shown device alone, for when no process is selected.
+pub(crate) fn device_lines(view: View<'_>, cells: u16) -> Vec<Line<'static>> {
+    let look = view.look();
+    let mut out = Vec::with_capacity(12);
+    out.push(Paragraph::new("", look.plain(), 0).with("no process is selected", look.dim()));
+    if let (Some(snapshot), Some(device)) = (view.snapshot, view.device()) {
+        device::paragraphs(snapshot, device, look, &mut out);
+    }
     prose::wrap(&out, cells)
 }
 
@@ -160,17 +182,18 @@ fn no_model_line(process: &Process, look: Look) -> Option<Paragraph> {
     Some(it)
 }
 
-fn memory_line(snapshot: &Snapshot, process: &Process, charge: &Charge, look: Look) -> Paragraph {
+fn memory_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
     let mut it = labelled("VRAM", look);
-    let vram = figure::charged(&charge.memory.vram, process.pid_mark, look);
+    let vram = figure::charged(&charge.memory.vram, look);
     put(&mut it, "", &vram, look);
     match &charge.memory.vram {
         Reading::Known(known) => {
             let how = match known.basis() {
                 None => "measured",
-                Some(InferenceBasis::Start) => "matched: seen starting together",
-                Some(InferenceBasis::Count) => "matched: every entry and process is accounted for",
-                Some(InferenceBasis::Order) => "a guess: matched by start order",
+                Some(basis) => match basis.mark() {
+                    PidMark::Sure => "measured, its owner matched",
+                    PidMark::Guess => "measured, its owner guessed",
+                },
             };
             it.put(format!(" {how}"), look.dim());
             let age = snapshot.at.ms_since(known.at());
@@ -185,20 +208,32 @@ fn memory_line(snapshot: &Snapshot, process: &Process, charge: &Charge, look: Lo
             it.put(format!(" {}", missing.gap.sentence()), look.dim());
         }
     }
-    let spill = figure::charged(&charge.memory.spill, None, look);
+    let spill = figure::charged(&charge.memory.spill, look);
     fact(&mut it, "SPILL", &spill, look);
-    fact(&mut it, "GPU%", &load(&charge.engines.busiest, look), look);
+    fact(
+        &mut it,
+        "GPU%",
+        &figure::load(&charge.engines.busiest, look),
+        look,
+    );
     it
 }
 
-fn load(reading: &Reading<Measured<Percent>>, look: Look) -> Figure {
-    figure::measured(reading, look, |share| figure::percent(*share))
-}
-
 fn server_line(snapshot: &Snapshot, process: &Process, look: Look) -> Option<Paragraph> {
-    let server = process.server.as_ref()?;
     let mut it = labelled("Server", look);
+    let Some(server) = &process.server else {
+        let why = process.server_unasked?;
+        let text = format!("not asked: {}", why.sentence());
+        it.put(text, look.dim());
+        if let Some(remedy) = why.remedy() {
+            it.put(format!(" → {remedy}"), look.plain());
+        }
+        return Some(it);
+    };
     it.put(format!("{} :{}", server.kind, server.port), look.plain());
+    if let Some(own) = server.own_port {
+        it.put(format!(" → :{own} in its own network"), look.plain());
+    }
     let (state, style) = match server.state {
         ServerState::Ready => ("ready", look.good()),
         ServerState::Loading => ("loading its model", look.warning()),
@@ -221,12 +256,12 @@ fn server_line(snapshot: &Snapshot, process: &Process, look: Look) -> Option<Par
 fn identity_line(snapshot: &Snapshot, process: &Process, look: Look) -> Paragraph {
     let mut it = labelled("Process", look);
     it.put(glued(&format!("pid {}", process.key)), look.plain());
-    if let Some(foreign) = process.foreign_pid {
-        let mark = process.pid_mark.map(figure::mark);
-        let mark = mark.map_or(String::new(), |mark| format!(" {mark}"));
-        let text = format!("driver's number {foreign}{mark}");
+    if let Some(entry) = process.pid_match {
+        let mark = figure::mark(entry.why.mark());
+        let text = format!("driver's number {} {mark}", entry.foreign_pid);
         dot(&mut it, look);
         it.put(glued(&text), look.plain());
+        it.put(format!(" {}", entry.why.sentence()), look.dim());
     }
     let text = |reading| {
         figure::measured(reading, look, |text: &model::Text| {
@@ -265,7 +300,35 @@ fn identity_line(snapshot: &Snapshot, process: &Process, look: Look) -> Paragrap
         )
     });
     fact(&mut it, "container", &container, look);
+    if let Some(Some(container)) = process.container.value() {
+        container_facts(&mut it, container, look);
+    }
     it
+}
+
+fn container_facts(it: &mut Paragraph, container: &Container, look: Look) {
+    let word = |text: &str| Figure::measured(figure::clean(text).into_owned());
+    // The identifier of LXC is the name.
+    if container
+        .name
+        .value()
+        .is_none_or(|named| *named.name != *container.id)
+    {
+        let name = figure::measured(&container.name, look, |named| {
+            figure::clean(&named.name).into_owned()
+        });
+        fact(it, "name", &name, look);
+    }
+    let named = container.name.value();
+    if let Some(pod) = named.and_then(|named| named.pod.as_ref()) {
+        fact(it, "pod", &word(pod), look);
+    }
+    if let Some(namespace) = named.and_then(|named| named.namespace.as_ref()) {
+        fact(it, "namespace", &word(namespace), look);
+    }
+    if let Some(uid) = &container.pod_uid {
+        fact(it, "pod UID", &word(uid), look);
+    }
 }
 
 fn command_line(process: &Process, look: Look) -> Paragraph {
@@ -342,10 +405,19 @@ fn evidence_line(snapshot: &Snapshot, model: &Model, look: Look) -> Paragraph {
     it
 }
 
-fn charge_line(process: &Process, charge: &Charge, look: Look) -> Paragraph {
+fn charge_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
     let mut it = labelled(&format!("GPU {}", charge.device_index), look);
     if let Some((gpu, compute)) = charge.instance {
         it.put(glued(&format!("MIG {gpu}/{compute} ")), look.plain());
+        let instance = snapshot
+            .devices
+            .iter()
+            .filter(|device| device.index == charge.device_index)
+            .flat_map(|device| &device.instances)
+            .find(|instance| instance.ids() == charge.instance);
+        if let Some(instance) = instance {
+            instance_facts(&mut it, instance, look);
+        }
     }
     if charge.drm.is_none() {
         it.put(
@@ -354,12 +426,12 @@ fn charge_line(process: &Process, charge: &Charge, look: Look) -> Paragraph {
         );
     }
     let memory = &charge.memory;
-    let vram = figure::charged(&memory.vram, process.pid_mark, look);
+    let vram = figure::charged(&memory.vram, look);
     fact(&mut it, "VRAM", &vram, look);
     // What the platform has no counter for is told once, with the reason, below.
     let counted = |gap: Option<Gap>| gap != Some(Gap::NoCounter);
     if counted(memory.spill.gap()) {
-        let spill = figure::charged(&memory.spill, None, look);
+        let spill = figure::charged(&memory.spill, look);
         fact(&mut it, "SPILL", &spill, look);
     }
     if counted(memory.commit.gap()) {
@@ -372,7 +444,7 @@ fn charge_line(process: &Process, charge: &Charge, look: Look) -> Paragraph {
     }
     for (name, reading) in engines(charge) {
         if counted(reading.gap()) {
-            fact(&mut it, name, &load(reading, look), look);
+            fact(&mut it, name, &figure::load(reading, look), look);
         }
     }
     if let Some(drm) = &charge.drm {
@@ -381,13 +453,17 @@ fn charge_line(process: &Process, charge: &Charge, look: Look) -> Paragraph {
     it
 }
 
+fn share(reading: &Reading<Measured<Percent>>, look: Look) -> Figure {
+    figure::measured(reading, look, |share| figure::percent(*share))
+}
+
 /// What the open nodes of the device say beyond that.
 fn clients(it: &mut Paragraph, drm: &DrmClients, look: Look) {
     for (name, reading) in &drm.other_engines {
         let name = figure::clean(name);
         dot(it, look);
         it.put(
-            glued(&format!("{name} {}", load(reading, look).text)),
+            glued(&format!("{name} {}", share(reading, look).text)),
             look.plain(),
         );
     }
@@ -420,7 +496,7 @@ fn clients(it: &mut Paragraph, drm: &DrmClients, look: Look) {
     if let Some(kfd) = &drm.kfd {
         let size = figure::measured(&kfd.vram, look, |size| figure::size(*size));
         fact(it, "KFD", &size, look);
-        fact(it, "KFD copy", &load(&kfd.copy, look), look);
+        fact(it, "KFD copy", &share(&kfd.copy, look), look);
         let units = figure::measured(&kfd.occupied_units, look, ToString::to_string);
         fact(it, "compute units", &units, look);
         let evicted = figure::measured(&kfd.evicted_ms, look, |ms| output::format::age(*ms));
@@ -428,8 +504,18 @@ fn clients(it: &mut Paragraph, drm: &DrmClients, look: Look) {
     }
 }
 
+/// Profile and memory of the instance, apart from what the process holds of it.
+fn instance_facts(it: &mut Paragraph, instance: &model::MigInstance, look: Look) {
+    if let Some(profile) = instance.profile() {
+        it.put(glued(&format!("{} ", figure::clean(profile))), look.plain());
+    }
+    let size = |reading| figure::measured(reading, look, |size| figure::size(*size)).text;
+    let (used, total) = (size(&instance.memory.used), size(&instance.memory.total));
+    it.put(glued(&format!("({used} of {total} in use) ")), look.dim());
+}
+
 /// The engines of a charge with their names.
-pub(crate) fn engines(charge: &Charge) -> [(&'static str, &Reading<Measured<Percent>>); 8] {
+pub(crate) fn engines(charge: &Charge) -> [(&'static str, &Reading<ChargedPercent>); 10] {
     let engines = &charge.engines;
     [
         ("GPU%", &engines.busiest),
@@ -439,6 +525,8 @@ pub(crate) fn engines(charge: &Charge) -> [(&'static str, &Reading<Measured<Perc
         ("copy", &engines.copy),
         ("enc", &engines.encode),
         ("dec", &engines.decode),
+        ("jpeg", &engines.jpeg),
+        ("ofa", &engines.ofa),
         ("video", &engines.video),
     ]
 }

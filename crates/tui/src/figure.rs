@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use model::{
-    Bytes, BytesPerSecond, ChargedBytes, Estimated, Gap, InferenceBasis, Measured, Percent,
-    PidMark, Reading, Reported,
+    Bytes, BytesPerSecond, Charged, ChargedBytes, ChargedPercent, Estimated, Gap, Measured,
+    Percent, PidMark, Reading, Reported,
 };
 
 use crate::theme::{Class, Look};
@@ -62,29 +62,40 @@ pub(crate) fn measured<T>(
 }
 
 /// A size on a device with the mark of a matched owner.
-pub(crate) fn charged(
-    reading: &Reading<ChargedBytes>,
-    mark: Option<PidMark>,
+pub(crate) fn charged(reading: &Reading<ChargedBytes>, look: Look) -> Figure {
+    marked(owned(reading, look, |value| size(*value)), reading)
+}
+
+/// A load on a device with the mark of a matched owner.
+pub(crate) fn load(reading: &Reading<ChargedPercent>, look: Look) -> Figure {
+    marked(owned(reading, look, |value| percent(*value)), reading)
+}
+
+/// A value on a device in its class, without a mark.
+pub(crate) fn owned<T: Copy>(
+    reading: &Reading<Charged<T>>,
     look: Look,
+    show: impl FnOnce(&T) -> String,
 ) -> Figure {
     match reading {
-        Reading::Known(known) => {
-            let text = size(known.size());
-            let mark = match known.basis() {
-                Some(InferenceBasis::Start | InferenceBasis::Count) => Some(PidMark::Sure),
-                Some(InferenceBasis::Order) => Some(PidMark::Guess),
-                None => mark,
-            };
-            match mark {
-                Some(mark) => Figure {
-                    text: format!("{text} {}", self::mark(mark)).into(),
-                    class: Class::Inferred,
-                },
-                None => Figure::measured(text),
-            }
-        }
+        Reading::Known(known) => Figure {
+            text: show(&known.value()).into(),
+            class: match known {
+                Charged::Measured(_) => Class::Measured,
+                Charged::Inferred(_) => Class::Inferred,
+            },
+        },
         Reading::Missing(missing) => Figure::gap(missing.gap, look),
     }
+}
+
+fn marked<T: Copy>(mut figure: Figure, reading: &Reading<Charged<T>>) -> Figure {
+    if let Some(basis) = reading.known().and_then(Charged::basis) {
+        let text = figure.text.to_mut();
+        text.push(' ');
+        text.push(mark(basis.mark()));
+    }
+    figure
 }
 
 /// The sign beside a matched process.

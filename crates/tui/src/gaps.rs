@@ -43,6 +43,49 @@ pub(crate) fn of_device(device: &Device, look: Look, out: &mut Vec<Paragraph>) {
     explain(groups.0, look, out);
 }
 
+/// The reasons of what is missing of a device's modes, errors and links.
+pub(crate) fn of_details(device: &Device, look: Look, out: &mut Vec<Paragraph>) {
+    let details = &device.details;
+    let (ecc, pages, rows) = (&details.ecc, &details.retired_pages, &details.remapped_rows);
+    let mut groups = Groups(Vec::new());
+    groups.add("event reasons", &details.clocks_event_reasons);
+    groups.add("reasons supported", &details.clocks_event_reasons_supported);
+    groups.add("jpeg", &device.jpeg);
+    groups.add("ofa", &device.ofa);
+    groups.add("energy", &details.total_energy);
+    groups.add("ECC", &ecc.on);
+    for (name, errors) in [
+        ("ECC errors since driver load", &ecc.volatile),
+        ("ECC errors ever", &ecc.aggregate),
+    ] {
+        groups.add(name, &errors.corrected);
+        if errors.corrected.known().is_some() {
+            groups.add(name, &errors.uncorrected);
+        }
+    }
+    groups.add("retired pages", &pages.single_bit);
+    if pages.single_bit.known().is_some() {
+        groups.add("retired pages (double-bit)", &pages.double_bit);
+        groups.add("retirement waiting", &pages.pending);
+    }
+    groups.add("remapped rows", &rows.correctable);
+    groups.add("NVLink", &details.nvlinks);
+    for link in details.nvlinks.value().into_iter().flatten() {
+        groups.add(format!("link {}", link.link), &link.active);
+        if link.active.known().is_some() {
+            groups.add(format!("version of link {}", link.link), &link.version);
+        }
+        if link.active.value() == Some(&true) {
+            groups.add(format!("other end of link {}", link.link), &link.remote);
+        }
+    }
+    groups.add("VBIOS", &details.vbios);
+    groups.add("part number", &details.board_part_number);
+    groups.add("persistence", &details.persistence);
+    groups.add("compute mode", &details.compute_mode);
+    explain(groups.0, look, out);
+}
+
 fn explain(groups: Vec<Group>, look: Look, out: &mut Vec<Paragraph>) {
     for group in groups {
         let pending = group.missing.gap.is_pending();
@@ -119,7 +162,13 @@ fn groups(row: Row<'_>) -> Vec<Group> {
     groups.add("start", &process.started);
     groups.add("ports", &process.ports);
     groups.add("container", &process.container);
+    if let Some(Some(container)) = process.container.value() {
+        groups.add("container name", &container.name);
+    }
     groups.add("runtimes", &process.runtimes);
+    if process.models.is_empty() {
+        groups.add("model", &process.runtimes);
+    }
     let several = process.models.len() > 1;
     for model in &process.models {
         let name = |what: &'static str| -> Cow<'static, str> {

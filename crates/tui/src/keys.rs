@@ -45,6 +45,8 @@ pub(crate) enum Action {
     Notices,
     /// Help.
     Help,
+    /// Wake the device that is shown.
+    Wake,
     /// Draw everything again.
     Redraw,
 }
@@ -206,6 +208,12 @@ pub(crate) const BINDINGS: &[Binding] = &[
         Action::Notices,
         "n",
         "all notices, why readings of the GPU are missing, the sources",
+    ),
+    bind(
+        &[plain('W')],
+        Action::Wake,
+        "W",
+        "wake the GPU that is shown, if it sleeps, and read it",
     ),
     bind(
         &[ctrl('l')],

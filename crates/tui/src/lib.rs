@@ -7,11 +7,14 @@
 #![warn(missing_docs)]
 
 mod app;
+mod canvas;
 mod columns;
 mod contents;
+mod device;
 mod dossier;
 mod figure;
 mod gaps;
+mod glyph;
 mod history;
 mod keys;
 mod overlay;
@@ -32,5 +35,5 @@ mod widgets;
 mod tests;
 
 pub use run::run;
-pub use session::{Exit, Message, Options, Session};
+pub use session::{Exit, Message, Options, Session, Wake};
 pub use theme::Theme;

@@ -108,7 +108,12 @@ pub(crate) fn last_line(view: View<'_>) -> usize {
 /// The columns that the sort menu lists.
 pub(crate) fn sortable(view: View<'_>) -> impl Iterator<Item = Column> {
     let all = view.state.all_devices;
-    Column::all().filter(move |column| all || *column != Column::Device)
+    let split = view.device().is_some_and(model::Device::in_mig_mode);
+    Column::all().filter(move |column| match column {
+        Column::Device => all,
+        Column::Instance => split && !all,
+        _ => true,
+    })
 }
 
 fn title(view: View<'_>, overlay: Overlay) -> String {
@@ -129,7 +134,7 @@ fn lines(view: View<'_>, overlay: Overlay, width: u16) -> Vec<Line<'static>> {
     match overlay {
         Overlay::Help => prose::wrap(&help(look), cells),
         Overlay::Inspector => view.selected().map_or_else(
-            || vec![Line::from("no process is selected")],
+            || dossier::device_lines(view, cells),
             |row| dossier::lines(view, row, cells),
         ),
         Overlay::Notices => prose::wrap(&notices(view), cells),
@@ -266,6 +271,7 @@ fn help(look: Look) -> Vec<Paragraph> {
         "unattributed: used, but no process accounts for it",
     ));
     out.push(entry("R", "reserved by the driver and the firmware"));
+    out.push(entry("P", "in the bar of a MIG instance: its processes"));
     out.push(entry(".", "free"));
     out.push(blank());
     out.push(head("Letters inside a process"));

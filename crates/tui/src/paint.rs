@@ -1,20 +1,11 @@
 //! Writing text into cells: clipped, never silently cut, never outside the buffer.
 
+use crate::glyph;
+pub(crate) use crate::glyph::width;
+use crate::theme::Look;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use unicode_width::UnicodeWidthStr;
-
-use crate::theme::Look;
-
-/// Cells that `text` takes.
-pub(crate) fn width(text: &str) -> usize {
-    if text.is_ascii() {
-        text.len()
-    } else {
-        UnicodeWidthStr::width(text)
-    }
-}
 
 /// One line of the screen, written from the left and from the right until both meet.
 pub(crate) struct Strip<'a> {
@@ -75,7 +66,7 @@ impl<'a> Strip<'a> {
         let fits = wanted < self.room();
         if fits {
             let start = self.end - model::units::saturating_u16(wanted);
-            self.buffer.set_stringn(start, self.y, text, wanted, style);
+            self.place(start, text, wanted, style);
             self.end = start;
         }
         fits
@@ -120,21 +111,26 @@ impl<'a> Strip<'a> {
     }
 
     fn write(&mut self, text: &str, room: usize, style: Style) {
-        if room == 0 {
-            return;
+        if room > 0 {
+            self.x = self.place(self.x, text, room, style).min(self.end);
         }
-        if text.is_ascii() {
-            // Most text is: no need to look for characters that belong together.
-            for c in text.chars().take(room).filter(|c| !c.is_ascii_control()) {
-                if let Some(cell) = self.buffer.cell_mut((self.x, self.y)) {
-                    cell.set_char(c).set_style(style);
-                }
-                self.x = (self.x + 1).min(self.end);
-            }
-            return;
+    }
+
+    /// Writes at most `room` cells from `x` on; where it ends.
+    fn place(&mut self, mut x: u16, text: &str, room: usize, style: Style) -> u16 {
+        if !glyph::is_plain_text(text) {
+            let (end, _) = self.buffer.set_stringn(x, self.y, text, room, style);
+            return end;
         }
-        let (x, _) = self.buffer.set_stringn(self.x, self.y, text, room, style);
-        self.x = x.min(self.end);
+        // Most text is: no need to look for characters that belong together.
+        for c in text.chars().take(room) {
+            let Some(cell) = self.buffer.cell_mut((x, self.y)) else {
+                break;
+            };
+            cell.set_char(c).set_style(style);
+            x += 1;
+        }
+        x
     }
 }
 

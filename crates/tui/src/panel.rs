@@ -22,6 +22,7 @@ pub(crate) trait Panel: Sync {
 pub(crate) const PANELS: &[&dyn Panel] = &[
     &panels::Header,
     &panels::Memory,
+    &panels::Instances,
     &panels::Readings,
     &panels::Charts,
     &panels::Processes,
@@ -38,6 +39,8 @@ pub(crate) enum Name {
     Header,
     /// The memory bar and its legend.
     Memory,
+    /// The MIG instances of the device.
+    Instances,
     /// Readings of the device.
     Readings,
     /// Small charts.

@@ -31,7 +31,7 @@ pub fn run(
     sender: Sender<Message>,
 ) -> io::Result<Exit> {
     let mut guard = Guard::take(options.mouse)?;
-    let size = guard.terminal.size().unwrap_or(Size::new(80, 24));
+    let size = guard.size().unwrap_or(Size::new(80, 24));
     let mut app = App {
         state: State::new(options, size),
         snapshot: None,
@@ -94,11 +94,7 @@ pub fn run(
 }
 
 fn draw(guard: &mut Guard, app: &App) -> io::Result<()> {
-    guard.terminal.draw(|frame| {
-        let area = frame.area();
-        screen::render(app.view(), area, frame.buffer_mut());
-    })?;
-    Ok(())
+    guard.draw(|buffer| screen::render(app.view(), buffer.area, buffer))
 }
 
 /// Starts the thread that reads keys. It waits after each until the returned sender is used, and ends

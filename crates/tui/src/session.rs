@@ -1,10 +1,11 @@
 //! What goes into the interface and what comes out of it.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::Event;
-use model::Snapshot;
+use model::{DeviceKey, Snapshot};
 
 use crate::theme::Theme;
 
@@ -38,6 +39,27 @@ pub enum Session {
     },
 }
 
+/// What is called with a sleeping device that the user wants to be read.
+#[derive(Clone)]
+pub struct Wake(Arc<dyn Fn(&DeviceKey) + Send + Sync>);
+
+impl Wake {
+    /// `ask` must return at once.
+    pub fn new(ask: impl Fn(&DeviceKey) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ask))
+    }
+
+    pub(crate) fn ask(&self, device: &DeviceKey) {
+        (self.0)(device);
+    }
+}
+
+impl fmt::Debug for Wake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Wake")
+    }
+}
+
 /// Settings of one run, resolved by the caller.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -51,6 +73,8 @@ pub struct Options {
     pub mouse: bool,
     /// Time between snapshots. Tells a late one, and where a chart has a gap.
     pub interval: Duration,
+    /// Asks for a reading of a device that sleeps; none where snapshots do not come from a live machine.
+    pub wake: Option<Wake>,
 }
 
 /// Why the interface ended.

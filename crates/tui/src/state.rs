@@ -8,7 +8,7 @@ use ratatui::layout::Size;
 use crate::columns::Column;
 use crate::history::History;
 use crate::panels::processes;
-use crate::session::{Options, Session};
+use crate::session::{Options, Session, Wake};
 use crate::theme::Look;
 use crate::view::View;
 
@@ -26,6 +26,7 @@ pub(crate) struct RowPlace {
 pub(crate) struct RowKey {
     process: ProcessKey,
     device: Option<u32>,
+    instance: Option<(u32, u32)>,
 }
 
 /// The order of the table.
@@ -59,6 +60,8 @@ pub(crate) struct State {
     pub(crate) session: Session,
     /// Time between them.
     pub(crate) interval: Duration,
+    /// How a sleeping device is asked for.
+    pub(crate) wake: Option<Wake>,
     /// Size of the terminal.
     pub(crate) size: Size,
     /// The rows of the table, sorted.
@@ -99,6 +102,7 @@ impl State {
             },
             session: options.session,
             interval: options.interval,
+            wake: options.wake,
             size,
             rows: Vec::new(),
             selected: None,
@@ -193,6 +197,7 @@ impl State {
         Some(RowKey {
             process: row.process.key,
             device: row.charge.map(|charge| charge.device_index),
+            instance: row.charge.and_then(|charge| charge.instance),
         })
     }
 }

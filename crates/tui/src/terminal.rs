@@ -1,6 +1,6 @@
 //! The terminal: taken at the start, given back on every way out, a panic included.
 
-use std::io::{self, Stdout, Write};
+use std::io::{self, BufWriter, Stdout, Write};
 use std::panic::{self, PanicHookInfo};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -10,15 +10,23 @@ use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute};
-use ratatui::Terminal;
 use ratatui::backend::{Backend as _, ClearType, CrosstermBackend};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Size;
+
+use crate::canvas::Canvas;
 
 type Hook = dyn Fn(&PanicHookInfo<'_>) + Send + Sync;
 
+/// Room for what one frame usually sends, so that it is sent at once.
+const FRAME_BYTES: usize = 16 * 1024;
+
+type Screen = CrosstermBackend<BufWriter<Stdout>>;
+
 /// Raw mode and the alternate screen, until it is dropped.
 pub(crate) struct Guard {
-    /// Where frames are drawn.
-    pub(crate) terminal: Terminal<CrosstermBackend<Stdout>>,
+    screen: Screen,
+    canvas: Canvas,
     previous: Arc<Hook>,
     elsewhere: Arc<Mutex<Vec<String>>>,
 }
@@ -33,8 +41,9 @@ impl Guard {
         let elsewhere = Arc::new(Mutex::new(Vec::new()));
         install(&previous, &elsewhere);
         match enter(mouse) {
-            Ok(terminal) => Ok(Self {
-                terminal,
+            Ok(screen) => Ok(Self {
+                screen,
+                canvas: Canvas::default(),
                 previous,
                 elsewhere,
             }),
@@ -47,14 +56,24 @@ impl Guard {
 }
 
 impl Guard {
+    /// Columns and rows.
+    pub(crate) fn size(&self) -> io::Result<Size> {
+        self.screen.size()
+    }
+
+    /// Draws a frame and sends what differs from the last one.
+    pub(crate) fn draw(&mut self, render: impl FnOnce(&mut Buffer)) -> io::Result<()> {
+        let size = self.screen.size()?;
+        if self.canvas.resize(size) {
+            self.screen.clear_region(ClearType::All)?;
+        }
+        render(self.canvas.next());
+        self.canvas.send(&mut self.screen)
+    }
+
     /// Wipes what is on the screen, whoever wrote it, so that the next frame is drawn whole.
-    ///
-    /// Not by `Terminal::clear`: that asks the terminal where its cursor is, and the answer would
-    /// go to the thread that reads keys.
     pub(crate) fn blank(&mut self) -> io::Result<()> {
-        self.terminal.backend_mut().clear_region(ClearType::All)?;
-        self.terminal.draw(|_| {})?;
-        Ok(())
+        self.canvas.blank(&mut self.screen)
     }
 }
 
@@ -76,7 +95,7 @@ impl Drop for Guard {
     }
 }
 
-fn enter(mouse: bool) -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+fn enter(mouse: bool) -> io::Result<Screen> {
     // Where there is no terminal this fails, and nothing has been written yet.
     enable_raw_mode()?;
     let entered = execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)
@@ -87,7 +106,7 @@ fn enter(mouse: bool) -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
                 Ok(())
             }
         })
-        .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
+        .map(|()| CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout())));
     if entered.is_err() {
         give_back();
     }

@@ -36,7 +36,7 @@ impl<'a> View<'a> {
             .and_then(find)
             .or_else(|| match snapshot.selection {
                 Selection::One(index) => find(index),
-                Selection::All => None,
+                Selection::All | Selection::Nothing => None,
             })
             .or_else(|| snapshot.devices.first())
     }

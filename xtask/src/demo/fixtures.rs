@@ -77,15 +77,19 @@ const CAPTURES: &[Capture] = &[
     },
     Capture {
         name: "linux-a100-container",
-        proves: "in a nested PID namespace no number of the driver is looked up, and load samples under other \
-            numbers are not given to a row",
+        proves: "in a nested PID namespace no number of the driver is looked up: two entries are matched to the two \
+            processes with CUDA's library mapped, and load samples under other numbers are guesses in order",
         generation: Some(Generation::R580),
         length: Length::Refreshes(3),
         scenario: || with_memory_used(Scenario::container_split(), 2400),
         tree: |name| {
             let tree = Tree::new(name, tree::NESTED_NAMESPACE, &[active("0000:01:00.0")])?;
             // Another process that has a number which the driver's list has too.
-            tree.process(&worker(324, "bash"))?;
+            let mut shell = worker(324, "bash");
+            shell.maps.clear();
+            tree.process(&shell)?;
+            tree.process(&worker(17, "python3"))?;
+            tree.process(&worker(23, "python3"))?;
             Ok(tree)
         },
     },

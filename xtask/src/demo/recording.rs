@@ -7,7 +7,6 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use fake_nvml::build::{Driver, SCENARIO_VARIABLE};
-use serde_json::Value as Json;
 
 use super::tree::Tree;
 
@@ -39,29 +38,7 @@ pub(super) struct Program(PathBuf);
 impl Program {
     /// Runs cargo.
     pub(super) fn build() -> Result<Self> {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let output = Command::new(cargo)
-            .current_dir(crate::repository())
-            .args([
-                "build",
-                "--quiet",
-                "--package",
-                "gputaskman",
-                "--bin",
-                "gputaskman",
-            ])
-            .arg("--message-format=json-render-diagnostics")
-            .stderr(std::process::Stdio::inherit())
-            .output()
-            .context("running cargo")?;
-        ensure!(output.status.success(), "the program cannot be built");
-        let messages = String::from_utf8_lossy(&output.stdout);
-        let executable = messages
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Json>(line).ok())
-            .filter_map(|message| Some(message.get("executable")?.as_str()?.to_owned()))
-            .next_back();
-        Ok(Self(executable.context("cargo names no program")?.into()))
+        crate::program::build(&[]).map(Self)
     }
 
     /// Records this machine into `output`, which is replaced.

@@ -2,8 +2,10 @@
 //! to the terminal, and the time until the first picture.
 //!
 //! The program gets a pseudo terminal of a fixed size whose output a thread reads and interprets, as a terminal
-//! emulator would. Figures come from Linux's `/proc`, so on other systems this only says that it cannot.
+//! emulator would. Without a program of its own to run it measures this repository's, on the two machines whose cost
+//! docs/measured-by.md tells. Figures come from Linux's `/proc`, so on other systems this only says that it cannot.
 
+mod cases;
 mod options;
 mod proc_files;
 mod report;

@@ -39,8 +39,11 @@ pub struct Options {
     /// Write the last screen of the last run to this file
     #[arg(long, value_name = "FILE")]
     pub screen: Option<std::path::PathBuf>,
-    /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    /// Without COMMAND: this program instead of the one that cargo builds; given several times, their runs take turns
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
+    pub program: Vec<std::path::PathBuf>,
+    /// The program and its arguments; without, gputaskman on both machines of docs/measured-by.md, simulated
+    #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
 

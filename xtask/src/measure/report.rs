@@ -43,6 +43,8 @@ const FIGURES: [Figure; 7] = [
 
 pub(super) struct Report<'a> {
     pub(super) options: &'a Options,
+    /// What was measured.
+    pub(super) what: &'a str,
     pub(super) rows: Vec<Row>,
 }
 
@@ -60,12 +62,11 @@ impl Report<'_> {
             seconds,
             interval,
             size,
-            command,
             ..
         } = self.options;
         let mut text = format!(
             "{}\n{} runs of {seconds} s, a refresh every {interval} s, {}x{}\n{:<32}{:>12}{:>12}{:>12}\n",
-            command.join(" "),
+            self.what,
             self.rows.len(),
             size.columns,
             size.rows,
@@ -117,7 +118,7 @@ impl Report<'_> {
             })
             .collect();
         let report = json!({
-            "command": command, "seconds": seconds, "interval": interval, "settle": settle,
+            "what": self.what, "command": command, "seconds": seconds, "interval": interval, "settle": settle,
             "columns": size.columns, "rows": size.rows, "figures": figures, "runs": runs,
         });
         format!("{report}\n")

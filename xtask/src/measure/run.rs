@@ -1,11 +1,14 @@
 //! The measurement itself.
 
+use std::ffi::OsString;
 use std::fs;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
+use super::cases;
 use super::options::Options;
 use super::proc_files::{Usage, peak_resident};
 use super::report::{Report, Row, mebibytes, quotient};
@@ -19,16 +22,81 @@ pub fn run(options: &Options) -> Result<String> {
             std::env::consts::OS
         );
     }
+    if options.command.is_empty() {
+        return both_cases(options);
+    }
+    let command: Vec<OsString> = options.command.iter().map(Into::into).collect();
     let mut rows = Vec::new();
     for number in 1..=options.runs.max(1) {
-        rows.push(one_run(options).with_context(|| format!("run {number} of {}", options.runs))?);
+        rows.push(one_run(options, number, &command, &[])?);
     }
-    Ok(Report { options, rows }.to_text())
+    let what = options.command.join(" ");
+    Ok(Report {
+        options,
+        what: &what,
+        rows,
+    }
+    .to_text())
 }
 
-fn one_run(options: &Options) -> Result<Row> {
-    let mut terminal =
-        Terminal::start(&options.command, options.size, options.first_frame.clone())?;
+/// This repository's program, or the ones that were named, on both machines. Their runs take turns, so that what else
+/// the machine does meets all of them.
+fn both_cases(options: &Options) -> Result<String> {
+    let programs = if options.program.is_empty() {
+        vec![crate::program::build(&["--release"])?]
+    } else {
+        options.program.clone()
+    };
+    let mut text = String::new();
+    for start in cases::all() {
+        let case = start()?;
+        let environment = case.environment();
+        let mut rows: Vec<(&PathBuf, Vec<Row>)> = programs.iter().map(|it| (it, vec![])).collect();
+        for number in 1..=options.runs.max(1) {
+            for (program, rows) in &mut rows {
+                let interval = options.interval.to_string();
+                let command: [OsString; 3] = [
+                    program.as_os_str().to_owned(),
+                    "--interval".into(),
+                    interval.into(),
+                ];
+                rows.push(one_run(options, number, &command, &environment)?);
+            }
+        }
+        for (program, rows) in rows {
+            let what = format!("{}: {}", case.name, program.display());
+            let report = Report {
+                options,
+                what: &what,
+                rows,
+            };
+            text.push_str(&report.to_text());
+        }
+    }
+    Ok(text)
+}
+
+fn one_run(
+    options: &Options,
+    number: u32,
+    command: &[OsString],
+    environment: &[(OsString, OsString)],
+) -> Result<Row> {
+    start_and_watch(options, command, environment)
+        .with_context(|| format!("run {number} of {}", options.runs))
+}
+
+fn start_and_watch(
+    options: &Options,
+    command: &[OsString],
+    environment: &[(OsString, OsString)],
+) -> Result<Row> {
+    let mut terminal = Terminal::start(
+        command,
+        environment,
+        options.size,
+        options.first_frame.clone(),
+    )?;
     let row = watch(options, &mut terminal);
     terminal.end(&options.quit_keys);
     row

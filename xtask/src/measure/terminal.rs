@@ -1,5 +1,6 @@
 //! A program in a pseudo terminal, and the thread that reads what it writes.
 
+use std::ffi::OsString;
 use std::io::{Read as _, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -25,9 +26,10 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts `command` in a terminal of `size`.
+    /// Starts `command` in a terminal of `size`, with `environment` beside what it inherits.
     pub(super) fn start(
-        command: &[String],
+        command: &[OsString],
+        environment: &[(OsString, OsString)],
         size: Size,
         first_frame: Option<String>,
     ) -> Result<Self> {
@@ -40,7 +42,7 @@ impl Terminal {
             })
             .context("opening a pseudo terminal")?;
         let here = std::env::current_dir().context("asking for the current folder")?;
-        let mut words: Vec<std::ffi::OsString> = command.iter().map(Into::into).collect();
+        let mut words = command.to_vec();
         if let Some(program) = words.first_mut()
             && program.to_string_lossy().contains('/')
         {
@@ -49,6 +51,9 @@ impl Terminal {
         }
         let mut builder = CommandBuilder::from_argv(words);
         builder.env("TERM", "xterm-256color");
+        for (name, value) in environment {
+            builder.env(name, value);
+        }
         builder.cwd(here);
         let mut output = pair
             .master

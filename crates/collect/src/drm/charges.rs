@@ -80,8 +80,12 @@ impl Drm {
             Err(gap) => Columns::missing(*gap),
         };
         let load = |load: Result<f64, Gap>, counter| match load {
-            Ok(percent) => Reading::measured(Percent(percent), fdinfo(counter)),
+            Ok(percent) => Reading::owned(Percent(percent), fdinfo(counter)),
             Err(gap) => Reading::missing(gap, fdinfo(counter)),
+        };
+        let named = |load: Result<f64, Gap>| match load {
+            Ok(percent) => Reading::measured(Percent(percent), fdinfo(counters.engines)),
+            Err(gap) => Reading::missing(gap, fdinfo(counters.engines)),
         };
         let derived = |counter| Provenance {
             source: Source::Derived,
@@ -117,6 +121,8 @@ impl Drm {
                 copy: load(columns.copy, counters.engines),
                 encode: load(columns.encode, counters.engines),
                 decode: load(columns.decode, counters.engines),
+                jpeg: load(columns.jpeg, counters.engines),
+                ofa: Reading::missing(Gap::NoCounter, fdinfo("no optical flow engine")),
                 video: load(columns.video, counters.engines),
             },
             instance: None,
@@ -139,7 +145,7 @@ impl Drm {
                 other_engines: columns
                     .others
                     .iter()
-                    .map(|(name, share)| (name.as_str().into(), load(*share, counters.engines)))
+                    .map(|(name, share)| (name.as_str().into(), named(*share)))
                     .collect(),
                 kfd,
             })),

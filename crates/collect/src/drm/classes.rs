@@ -30,6 +30,8 @@ pub struct Columns {
     pub decode: Result<f64, Gap>,
     /// Encoder.
     pub encode: Result<f64, Gap>,
+    /// JPEG engine.
+    pub jpeg: Result<f64, Gap>,
     /// Engines that are none of these, by the driver's name.
     pub others: Vec<(String, Result<f64, Gap>)>,
     /// The busiest engine.
@@ -44,6 +46,7 @@ enum Class {
     Decode,
     Encode,
     Video,
+    Jpeg,
     Other,
 }
 
@@ -58,6 +61,7 @@ fn class(driver: &str, engine: &str) -> Class {
         ("amdgpu", "dma") | ("i915", "copy") | ("xe", "bcs") => Class::Copy,
         ("amdgpu", "dec") => Class::Decode,
         ("amdgpu", "enc" | "enc_1") => Class::Encode,
+        ("amdgpu", "jpeg") => Class::Jpeg,
         ("i915", "video") | ("xe", "vcs") => Class::Video,
         _ => Class::Other,
     }
@@ -73,6 +77,7 @@ impl Columns {
             video: Err(gap),
             decode: Err(gap),
             encode: Err(gap),
+            jpeg: Err(gap),
             others: Vec::new(),
             busiest: Err(gap),
         }
@@ -121,7 +126,8 @@ impl Columns {
             .filter(|(name, _)| class(driver, name) == Class::Other)
             .map(|(name, load)| (name.clone(), *load))
             .collect();
-        let all = [graphics, compute, copy, video, decode, encode];
+        let jpeg = column(&[Class::Jpeg]);
+        let all = [graphics, compute, copy, video, decode, encode, jpeg];
         let busiest = all
             .into_iter()
             .chain(others.iter().map(|(_, load)| *load))
@@ -133,6 +139,7 @@ impl Columns {
             video,
             decode,
             encode,
+            jpeg,
             others,
             busiest,
         }
@@ -165,14 +172,15 @@ mod tests {
         let it = Columns::of(
             "amdgpu",
             Video::Unified,
-            &loads(&[("enc", 60.0), ("dec", 7.0), ("jpeg", 3.0)]),
+            &loads(&[("enc", 60.0), ("dec", 7.0), ("jpeg", 3.0), ("vpe", 1.0)]),
         );
         assert_eq!(it.video, Ok(67.0));
         assert_eq!(
             (it.decode, it.encode),
             (Err(Gap::NotApplicable), Err(Gap::NotApplicable))
         );
-        assert_eq!(it.others, [("jpeg".to_owned(), Ok(3.0))]);
+        assert_eq!(it.jpeg, Ok(3.0));
+        assert_eq!(it.others, [("vpe".to_owned(), Ok(1.0))]);
         assert_eq!(it.busiest, Ok(67.0));
     }
 

@@ -1,8 +1,8 @@
 //! A DRM device as the snapshot has it.
 
 use model::{
-    Device, DeviceKind, DeviceMemory, Gap, Measured, PowerState, Provenance, Reading, Source,
-    Stamp, Text, Total, Vendor,
+    Device, DeviceDetails, DeviceKind, DeviceMemory, Gap, Measured, PowerState, Provenance,
+    Reading, Source, Stamp, Text, Total, Vendor,
 };
 use raw::Stamped;
 
@@ -148,6 +148,7 @@ fn blank(found: &Found, now: Stamp, (counter, gap): (&'static str, Gap)) -> Devi
         driver: Reading::measured(Text::clone(&found.driver_name), from("DRIVER of uevent")),
         cuda: other_vendor("CUDA is NVIDIA's"),
         kind: DeviceKind::Unknown,
+        virtualization: Reading::missing(Gap::NotApplicable, from("no file says so")),
         power_state: none!(),
         memory: DeviceMemory {
             total: none!(),
@@ -170,6 +171,8 @@ fn blank(found: &Found, now: Stamp, (counter, gap): (&'static str, Gap)) -> Devi
         memory_activity: none!(),
         encoder: none!(),
         decoder: none!(),
+        jpeg: none!(),
+        ofa: none!(),
         core_clock: none!(),
         memory_clock: none!(),
         video_clock: none!(),
@@ -184,6 +187,9 @@ fn blank(found: &Found, now: Stamp, (counter, gap): (&'static str, Gap)) -> Devi
         performance_state: none!(),
         sensors: Vec::new(),
         visible_loads: Vec::new(),
+        details: DeviceDetails::missing(gap, from(counter)),
+        mig: Reading::missing(Gap::NotApplicable, from("MIG is NVIDIA's")),
+        instances: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: "ok".into(),

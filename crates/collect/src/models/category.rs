@@ -1,6 +1,6 @@
 //! The category of a process: the first rule that fits. Changes no evidence.
 
-use model::{Category, Charge, Measured, Model, ModelKind, Reading, Runtime, Text};
+use model::{Category, Charge, ChargedPercent, Measured, Model, ModelKind, Reading, Runtime, Text};
 
 use super::runtimes::any_ai;
 
@@ -116,12 +116,11 @@ pub(crate) fn categorise(
     if any_ai(runtimes) {
         return (Category::Ai, "ai_runtime");
     }
-    let busy = |pick: fn(&Charge) -> &Reading<Measured<model::Percent>>| {
-        charges.iter().any(|c| {
-            pick(c)
-                .value()
-                .is_some_and(|percent| percent.0 > VIDEO_BUSY)
-        })
+    let busy = |pick: fn(&Charge) -> &Reading<ChargedPercent>| {
+        charges
+            .iter()
+            .filter_map(|charge| pick(charge).known())
+            .any(|load| load.value().0 > VIDEO_BUSY)
     };
     if busy(|c| &c.engines.encode) || busy(|c| &c.engines.decode) || busy(|c| &c.engines.video) {
         return (Category::Video, "video_engine");

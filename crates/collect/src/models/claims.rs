@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use gguf::{Header, ShardName};
 use model::{
-    Bytes, Estimated, Evidence, EvidenceKind, Model, Notice, ProcessKey, Segment, Server, Severity,
-    Stamp, Text,
+    Bytes, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey, Reading,
+    Runtime, Segment, Server, Severity, Stamp, Text,
 };
 use raw::{Machine, ProcessRef, Root, Settings};
 
@@ -15,6 +15,8 @@ use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
 use super::memory::{Inputs, segments};
+use super::reach::Forwarders;
+use super::runtimes;
 use super::server::Asked;
 use crate::processes::Watched;
 
@@ -25,16 +27,43 @@ const MAX_PARTS: u32 = 64;
 #[derive(Default)]
 pub(crate) struct Models {
     files: Files,
+    forwarders: Forwarders,
     known: BTreeMap<ProcessKey, Known>,
 }
 
 /// What is derived from one process's answers; made anew when those change.
-#[derive(Default)]
 struct Known {
     generation: Option<u64>,
+    runtimes: Result<Vec<Runtime>, Gap>,
     flags: Flags,
     candidates: Vec<Candidate>,
     server: Asked,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self {
+            generation: None,
+            runtimes: Err(Gap::Pending),
+            flags: Flags::default(),
+            candidates: Vec::new(),
+            server: Asked::default(),
+        }
+    }
+}
+
+impl Known {
+    /// Derives anew what depends on answers that have changed. Reading all that a process has mapped takes
+    /// longer than the rest of a refresh together.
+    fn renew(&mut self, watched: &Watched) {
+        if self.generation == Some(watched.generation) {
+            return;
+        }
+        self.generation = Some(watched.generation);
+        self.runtimes = runtimes::runtimes(&watched.maps);
+        self.flags = flags(watched);
+        self.candidates = candidates(watched, &self.flags);
+    }
 }
 
 /// What is known of one process's models.
@@ -43,6 +72,7 @@ pub(crate) struct Findings {
     pub(crate) models: Vec<Model>,
     pub(crate) segments: Vec<Segment<Estimated<Bytes>>>,
     pub(crate) server: Option<Server>,
+    pub(crate) server_unasked: Option<Gap>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -50,17 +80,32 @@ impl Models {
     /// Starts a refresh.
     pub(crate) fn begin(&mut self) {
         self.files.begin();
+        self.forwarders.begin();
     }
 
-    /// Ends a refresh: forgets processes other than `keys`.
+    /// Ends a refresh: forgets processes other than `keys`, which are sorted.
     pub(crate) fn end(&mut self, keys: &[ProcessKey]) {
         self.files.end();
-        self.known.retain(|key, _| keys.contains(key));
+        self.known.retain(|key, _| keys.binary_search(key).is_ok());
     }
 
     /// Whether an answer is outstanding.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.files.is_waiting() || self.known.values().any(|known| known.server.is_waiting())
+        self.files.is_waiting()
+            || self.forwarders.is_waiting()
+            || self.known.values().any(|known| known.server.is_waiting())
+    }
+
+    /// The runtimes that this process has mapped.
+    pub(crate) fn runtimes(
+        &mut self,
+        key: ProcessKey,
+        watched: &Watched,
+        now: Stamp,
+    ) -> Reading<Measured<Vec<Runtime>>> {
+        let known = self.known.entry(key).or_default();
+        known.renew(watched);
+        runtimes::reading(&known.runtimes, &watched.maps, now)
     }
 
     /// What is known of the models of this process now.
@@ -77,15 +122,17 @@ impl Models {
             return Findings::default();
         }
         let known = self.known.entry(key).or_default();
-        if known.generation != Some(watched.generation) {
-            known.generation = Some(watched.generation);
-            known.flags = flags(watched);
-            known.candidates = candidates(watched, &known.flags);
-        }
+        known.renew(watched);
         let said = if known.flags.is_server && settings.probe {
-            known.server.ask(machine, who, &watched.listeners, now)
+            known
+                .server
+                .ask(machine, who, watched, &mut self.forwarders, now)
         } else {
-            None
+            Err(None)
+        };
+        let (said, server_unasked) = match said {
+            Ok(said) => (Some(said), None),
+            Err(why_not) => (None, why_not),
         };
         let mut candidates = known.candidates.clone();
         if let Some((path, at)) = said.as_ref().and_then(|said| said.model_path.clone()) {
@@ -110,6 +157,7 @@ impl Models {
         );
         let mut findings = Findings {
             server,
+            server_unasked,
             ..Findings::default()
         };
         for parts in by_model(gathered) {
@@ -203,6 +251,7 @@ fn add_model(
         missing_parts,
         before: findings.models.len(),
         server: findings.server.as_ref(),
+        server_unasked: findings.server_unasked,
         flags: sources.flags,
         now: sources.now,
     }

@@ -22,6 +22,8 @@ pub(super) struct Described<'a> {
     /// How many models of the process were described before.
     pub(super) before: usize,
     pub(super) server: Option<&'a Server>,
+    /// Why the server was not asked.
+    pub(super) server_unasked: Option<Gap>,
     pub(super) flags: &'a Flags,
     pub(super) now: Stamp,
 }
@@ -141,7 +143,7 @@ impl Described<'_> {
         let served = evidence.iter().any(|e| e.kind == EvidenceKind::Api);
         match (self.server, served) {
             (Some(server), true) => server.context,
-            _ => Reading::missing(Gap::NotFound, from(self.now)),
+            _ => Reading::missing(self.server_unasked.unwrap_or(Gap::NotFound), from(self.now)),
         }
     }
 }

@@ -7,9 +7,10 @@ mod files;
 mod flags;
 mod gathering;
 mod memory;
+mod reach;
 mod runtimes;
 mod server;
 
 pub(crate) use category::categorise;
 pub(crate) use claims::{Findings, Models};
-pub(crate) use runtimes::runtimes;
+pub(crate) use runtimes::no_runtimes;

@@ -1,6 +1,6 @@
 //! Runtimes by the libraries a process has mapped. A library proves presence, not use.
 
-use model::{Measured, Provenance, Reading, Runtime, Source, Stamp};
+use model::{Gap, Measured, Provenance, Reading, Runtime, Source, Stamp};
 
 use crate::parse::maps;
 use crate::processes::Poll;
@@ -64,16 +64,37 @@ pub(super) const RUNTIMES: &[Known] = &[
     known("OpenGL", false, &["libGL.", "libGLX", "libEGL."]),
 ];
 
-/// The runtimes among the mapped files.
-pub(crate) fn runtimes(maps: &Poll, now: Stamp) -> Reading<Measured<Vec<Runtime>>> {
-    let from = |at| Provenance {
+/// The runtimes among the mapped files, without the moment at which those were read.
+pub(super) fn runtimes(maps: &Poll) -> Result<Vec<Runtime>, Gap> {
+    maps.text().map(|(_, text)| found(&text))
+}
+
+/// The same as a reading: what was found in the newest answer, with its stamp.
+pub(super) fn reading(
+    found: &Result<Vec<Runtime>, Gap>,
+    maps: &Poll,
+    now: Stamp,
+) -> Reading<Measured<Vec<Runtime>>> {
+    match found {
+        Err(gap) => Reading::missing(*gap, from(now)),
+        // The answer is asked for its moment alone: one that says the same again is as new as any.
+        Ok(found) => match maps.answer() {
+            Err(gap) => Reading::missing(gap, from(now)),
+            Ok((at, _)) => Reading::measured(found.clone(), from(at)),
+        },
+    }
+}
+
+/// There are none to be looked for, and why.
+pub(crate) const fn no_runtimes(gap: Gap, now: Stamp) -> Reading<Measured<Vec<Runtime>>> {
+    Reading::missing(gap, from(now))
+}
+
+const fn from(at: Stamp) -> Provenance {
+    Provenance {
         source: Source::Proc,
         counter: "maps",
         at,
-    };
-    match maps.text() {
-        Err(gap) => Reading::missing(gap, from(now)),
-        Ok((at, text)) => Reading::measured(found(&text), from(at)),
     }
 }
 

@@ -4,7 +4,8 @@
 use model::{Gap, Provenance, Reading, Reported, Server, ServerState, Source, Stamp, Text};
 use raw::{Endpoint, HttpReply, Machine, ProcessRef, Question, Reply};
 
-use crate::processes::Poll;
+use super::reach::{Forwarders, Reach, Target};
+use crate::processes::{Poll, Watched};
 
 /// How often a server is asked.
 const ASK_EVERY_MS: u64 = 15_000;
@@ -16,7 +17,8 @@ const MAX_SLOTS: u64 = 1 << 16;
 /// A server over time.
 #[derive(Debug, Default)]
 pub(super) struct Asked {
-    port: Option<u16>,
+    reach: Reach,
+    target: Option<Target>,
     props: Poll,
 }
 
@@ -27,29 +29,32 @@ pub(super) struct Said {
 }
 
 impl Asked {
-    /// Asks the first port that loopback reaches, and gives the newest answer.
+    /// Asks the first port that loopback reaches, and gives the newest answer. `Err` where there is none, with the
+    /// reason where it was not asked.
     pub(super) fn ask(
         &mut self,
         machine: &mut dyn Machine,
         who: ProcessRef,
-        listeners: &Poll,
+        watched: &Watched,
+        forwarders: &mut Forwarders,
         now: Stamp,
-    ) -> Option<Said> {
-        let port = match listeners.answer() {
-            Ok((_, Reply::Listeners(listeners))) => listeners
-                .iter()
-                .filter(|l| l.loopback)
-                .map(|l| l.port)
-                .min(),
-            _ => None,
+    ) -> Result<Said, Option<Gap>> {
+        let found = self.reach.target(machine, who, watched, forwarders, now);
+        let target = match found {
+            // Looked for again while the old answer still stands.
+            Err(Gap::Pending) => self.target,
+            found => found.ok(),
         };
-        if self.port != port {
-            *self = Self {
-                port,
-                props: Poll::default(),
-            };
+        if self.target != target {
+            self.target = target;
+            self.props = Poll::default();
         }
-        let port = port?;
+        let Some(target) = target else {
+            // A server without a port is none (yet), whatever its command line says.
+            let unasked = |gap: &Gap| !matches!(gap, Gap::NotFound | Gap::Pending);
+            return Err(found.err().filter(unasked));
+        };
+        let Target { who, port, .. } = target;
         let endpoint = Endpoint::LlamaProps;
         self.props.ask(
             machine,
@@ -61,11 +66,11 @@ impl Asked {
             now,
             ASK_EVERY_MS,
         );
-        said(&self.props, port, now)
+        said(&self.props, target, now).ok_or(None)
     }
 
     pub(super) const fn is_waiting(&self) -> bool {
-        self.props.is_waiting()
+        self.props.is_waiting() || self.reach.is_waiting()
     }
 }
 
@@ -77,10 +82,11 @@ const fn from(counter: &'static str, at: Stamp) -> Provenance {
     }
 }
 
-fn said(props: &Poll, port: u16, now: Stamp) -> Option<Said> {
+fn said(props: &Poll, target: Target, now: Stamp) -> Option<Said> {
     let server = |state, at| Server {
         kind: "llama-server",
-        port,
+        port: target.port,
+        own_port: target.behind,
         state,
         context: Reading::missing(Gap::NotFound, from("/props n_ctx", at)),
         slots: Reading::missing(Gap::NotFound, from("/props total_slots", at)),

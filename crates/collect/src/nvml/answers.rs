@@ -1,7 +1,7 @@
 //! One answer to one reading: return codes become reasons, sentinels become reasons.
 
 use model::{Gap, Measured, Missing, Provenance, Reading, Source, Stamp};
-use raw::nvml::{CallAnswer, DeviceCall, Output, code};
+use raw::nvml::{CallAnswer, DeviceCall, Groups, Output, code};
 use raw::{Answer, Stamped};
 
 /// The reason behind a return code that is not success.
@@ -20,6 +20,38 @@ pub(super) const fn reason(rc: i32) -> Gap {
 pub(super) struct DeviceAnswers<'a> {
     pub(super) get: &'a dyn Fn(DeviceCall) -> Answer<&'a CallAnswer>,
     pub(super) now: Stamp,
+    /// The device is split: then it has no load as a whole.
+    pub(super) mig: bool,
+    /// The device is a share of a host's.
+    pub(super) vgpu: bool,
+}
+
+/// The reading that `convert` makes of a successful answer to the call of this name.
+pub(super) fn read_as<T>(
+    counter: &'static str,
+    answer: Answer<&CallAnswer>,
+    now: Stamp,
+    convert: impl FnOnce(&CallAnswer) -> Result<T, Gap>,
+) -> Reading<Measured<T>> {
+    let from = |at| Provenance {
+        source: Source::Nvml,
+        counter,
+        at,
+    };
+    match answer {
+        Err(gap) => Reading::missing(gap, from(now)),
+        Ok(Stamped { at, value }) => {
+            let result = if value.rc == code::SUCCESS {
+                convert(value)
+            } else {
+                Err(reason(value.rc))
+            };
+            match result {
+                Ok(value) => Reading::measured(value, from(at)),
+                Err(gap) => Reading::missing(gap, from(at)),
+            }
+        }
+    }
 }
 
 impl DeviceAnswers<'_> {
@@ -37,20 +69,21 @@ impl DeviceAnswers<'_> {
         call: DeviceCall,
         convert: impl FnOnce(&CallAnswer) -> Result<T, Gap>,
     ) -> Reading<Measured<T>> {
-        match (self.get)(call) {
-            Err(gap) => Reading::missing(gap, Self::provenance(call, self.now)),
-            Ok(Stamped { at, value }) => {
-                let from = Self::provenance(call, at);
-                let result = if value.rc == code::SUCCESS {
-                    convert(value)
-                } else {
-                    Err(reason(value.rc))
-                };
-                match result {
-                    Ok(value) => Reading::measured(value, from),
-                    Err(gap) => Reading::Missing(Missing { gap, from }),
-                }
+        let reading = read_as(call.name(), (self.get)(call), self.now, convert);
+        match reading {
+            Reading::Missing(Missing { gap, from }) => {
+                Reading::missing(self.finer(call, gap), from)
             }
+            known @ Reading::Known(_) => known,
+        }
+    }
+
+    /// The reason that the state of the device explains better than the return code.
+    fn finer(&self, call: DeviceCall, gap: Gap) -> Gap {
+        match gap {
+            Gap::NotSupported if self.mig && call.name().contains("Utilization") => Gap::Mig,
+            Gap::NotSupported if self.vgpu && !Groups::STATIC.contains(call.group()) => Gap::Vgpu,
+            other => other,
         }
     }
 

@@ -3,13 +3,13 @@
 use model::{
     Bytes, BytesPerSecond, Celsius, Device, DeviceKey, DeviceKind, DeviceMemory, Gap, Measured,
     Megahertz, PciAddress, Percent, PowerState, Provenance, Reading, Source, Stamp, Text, Total,
-    Vendor, Watts,
+    Vendor, Virtualization, Watts,
 };
 use raw::Stamped;
 use raw::nvml::{CallAnswer, DeviceCall, Output, SystemCall, code};
 
 use super::answers::{DeviceAnswers, reason};
-use super::state::{DeviceState, Nvml};
+use super::state::{DeviceState, Nvml, Resting};
 
 /// More than any link carries: PCIe 7.0 with 16 lanes has 242 GB/s.
 const MAX_LINK_KBPS: i64 = 1_000_000_000;
@@ -101,7 +101,12 @@ fn device(
     shown_for_ms: u64,
 ) -> Device {
     let get = |call| state.shown(call, now, shown_for_ms);
-    let answers = DeviceAnswers { get: &get, now };
+    let answers = DeviceAnswers {
+        get: &get,
+        now,
+        mig: state.in_mig_mode(),
+        vgpu: state.is_vgpu(),
+    };
     let percent = |call, position| answers.nth(call, position, 100, |n| Percent(n.into()));
     let clock = |call| answers.number(call, 0..=100_000, Megahertz);
     let watts = |call| answers.number(call, 0..=100_000_000, Watts::from_milliwatts);
@@ -142,12 +147,23 @@ fn device(
         driver: driver.clone(),
         cuda: cuda.clone(),
         kind,
+        virtualization: answers.read(DeviceCall::VirtualizationMode, |answer| match answer.out {
+            Output::Number(0) => Ok(Virtualization::None),
+            Output::Number(1) => Ok(Virtualization::Passthrough),
+            Output::Number(2) => Ok(Virtualization::Vgpu),
+            Output::Number(3) => Ok(Virtualization::HostVgpu),
+            Output::Number(4) => Ok(Virtualization::HostVsga),
+            Output::Number(_) => Err(Gap::Implausible),
+            _ => Err(Gap::Malformed),
+        }),
         power_state: power_state(state, now),
         memory,
         gpu: percent(DeviceCall::UtilizationRates, 0),
         memory_activity: percent(DeviceCall::UtilizationRates, 1),
         encoder: percent(DeviceCall::EncoderUtilization, 0),
         decoder: percent(DeviceCall::DecoderUtilization, 0),
+        jpeg: percent(DeviceCall::JpgUtilization, 0),
+        ofa: percent(DeviceCall::OfaUtilization, 0),
         core_clock,
         memory_clock: clock(DeviceCall::ClockMemory),
         video_clock: clock(DeviceCall::ClockVideo),
@@ -162,6 +178,9 @@ fn device(
         performance_state: performance_state(&answers),
         sensors: Vec::new(),
         visible_loads: Vec::new(),
+        details: super::details::details(&answers),
+        mig: super::mig::mode(&answers),
+        instances: state.instances(now, shown_for_ms),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: counter_status(state, now).into(),
@@ -189,7 +208,7 @@ fn performance_state(answers: &DeviceAnswers<'_>) -> Reading<Measured<u32>> {
     })
 }
 
-fn memory(answers: &DeviceAnswers<'_>) -> DeviceMemory {
+pub(super) fn memory(answers: &DeviceAnswers<'_>) -> DeviceMemory {
     let call = DeviceCall::MemoryInfo;
     let field = |position: fn(&MemoryFields) -> Option<usize>| {
         answers.read(call, |answer| match &answer.out {
@@ -233,13 +252,25 @@ fn memory(answers: &DeviceAnswers<'_>) -> DeviceMemory {
     }
 }
 
-/// NVML answers for a device only while it is powered, so an answer is the measurement.
+/// While it rests, what the kernel says. NVML answers for a device only while it is powered, so an answer is the measurement.
 fn power_state(state: &DeviceState, now: Stamp) -> Reading<Measured<PowerState>> {
     let from = |at| Provenance {
         source: Source::Nvml,
         counter: "DeviceGetHandleByIndex",
         at,
     };
+    let kernel = Provenance {
+        source: Source::Sysfs,
+        counter: "power/runtime_status",
+        at: now,
+    };
+    match state.rest {
+        Some(Resting::Asleep) => return Reading::measured(PowerState::Suspended, kernel),
+        Some(Resting::Idle | Resting::Waking) => {
+            return Reading::measured(PowerState::Active, kernel);
+        }
+        None => {}
+    }
     match &state.handle {
         Some(Ok(handle)) if handle.value.rc == code::SUCCESS => {
             Reading::measured(PowerState::Active, from(handle.at))
@@ -251,6 +282,17 @@ fn power_state(state: &DeviceState, now: Stamp) -> Reading<Measured<PowerState>>
 }
 
 fn counter_status(state: &DeviceState, now: Stamp) -> String {
+    match state.rest {
+        Some(Resting::Asleep) => return "asleep".to_owned(),
+        Some(Resting::Waking) => return "awake, not read yet".to_owned(),
+        Some(Resting::Idle) => {
+            return format!(
+                "idle, may sleep: read every {} s, so that reading does not keep it awake",
+                crate::rest::IDLE_NS / 1_000_000_000
+            );
+        }
+        None => {}
+    }
     if state.hangs {
         let since = [DeviceCall::MemoryInfo, DeviceCall::UtilizationRates]
             .iter()
@@ -264,12 +306,7 @@ fn counter_status(state: &DeviceState, now: Stamp) -> String {
     }
     match &state.handle {
         Some(Ok(handle)) if handle.value.rc == code::SUCCESS => {
-            let mig = matches!(
-                state.newest(DeviceCall::MigMode),
-                Ok(Stamped { value: CallAnswer { out: Output::Numbers(modes), .. }, .. })
-                    if modes.first() == Some(&1)
-            );
-            if mig {
+            if state.in_mig_mode() {
                 "ok; MIG mode, no load per process".to_owned()
             } else {
                 "ok".to_owned()

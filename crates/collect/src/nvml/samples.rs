@@ -1,6 +1,7 @@
 //! Utilization samples of processes: which are believed, and when no sample means zero.
 //!
-//! `nvmlDeviceGetProcessUtilization` answers samples newer than a time stamp, at most one per
+//! `nvmlDeviceGetProcessesUtilizationInfo` (from 535 on, with JPEG and OFA load), or else
+//! `nvmlDeviceGetProcessUtilization`, answers samples newer than a time stamp, at most one per
 //! process; a process that did nothing has none, and neither has one whose sample period (1/6 s to
 //! 1 s by product) is not over. So each sweep asks for what is newer than the newest sample, but for
 //! no less than the longest sample period: then a refresh faster than the driver's samples sees the
@@ -10,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use model::{Gap, Stamp};
-use raw::nvml::{CallAnswer, Output, SampleRow, code};
+use raw::nvml::{CallAnswer, DeviceCall, Output, SampleRow, code};
 use raw::{Answer, Stamped};
 
 use super::answers::reason;
@@ -25,6 +26,20 @@ pub(super) struct Load {
     pub(super) memory: u32,
     pub(super) encoder: u32,
     pub(super) decoder: u32,
+    /// Only the newer call has these two: where it did not answer, the reason why.
+    pub(super) jpeg: Result<u32, Gap>,
+    pub(super) ofa: Result<u32, Gap>,
+}
+
+impl Load {
+    /// The busiest of the engines that are told of.
+    pub(super) fn busiest(&self) -> u32 {
+        let video = [self.jpeg, self.ofa].into_iter().flatten();
+        [self.sm, self.encoder, self.decoder]
+            .into_iter()
+            .chain(video)
+            .fold(0, u32::max)
+    }
 }
 
 /// What is known of one process's load.
@@ -32,8 +47,19 @@ pub(super) struct Load {
 pub(super) enum Verdict {
     /// A sample, or a measured absence of one, at this moment.
     Load(Load, Stamp),
+    /// A sample of another number, taken for the process's by its place in the order.
+    Guess(Load, Stamp),
     /// Unknown, and why.
     Unknown(Gap, Stamp),
+}
+
+/// Of which PID namespace the driver's numbers are.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Numbers {
+    /// The monitor's own. A sample that names no listed process is of one that has just exited.
+    Own,
+    /// Another, and not necessarily the same for lists and samples.
+    Foreign,
 }
 
 #[derive(Clone, Copy)]
@@ -51,7 +77,13 @@ pub(super) struct Samples {
     window_us: i64,
     answer: Option<Result<Stamp, (Gap, Stamp)>>,
     held: BTreeMap<u32, Held>,
+    /// Samples of numbers that no list has, as long as no sample has named a listed process.
+    strays: BTreeMap<u32, Held>,
+    /// Numbers in the lists, in order.
+    listed: Vec<u32>,
     join: Join,
+    /// Why the last answer lacks JPEG and OFA load, where it does.
+    video: Option<Gap>,
 }
 
 /// Whether the numbers of samples and lists are of one namespace.
@@ -83,6 +115,24 @@ impl Samples {
         self.window_us.unsigned_abs() / 1000
     }
 
+    /// Says of the answer that is taken in next whether it has JPEG and OFA load.
+    pub(super) fn video(&mut self, video: Result<(), Gap>) {
+        self.video = video.err();
+    }
+
+    /// Why the last answer lacks JPEG and OFA load, where it does.
+    pub(super) const fn no_video(&self) -> Option<Gap> {
+        self.video
+    }
+
+    /// The call that gave the last answer.
+    pub(super) fn call(&self) -> DeviceCall {
+        match self.video {
+            None => DeviceCall::ProcessesUtilization,
+            Some(_) => DeviceCall::ProcessUtilization,
+        }
+    }
+
     /// Takes an answer in.
     pub(super) fn take(
         &mut self,
@@ -96,8 +146,11 @@ impl Samples {
         if !self.asked || self.newest_us > wall {
             self.newest_us = wall - SAMPLE_PERIOD_US;
             self.held.clear();
+            self.strays.clear();
         }
         self.asked = true;
+        self.listed.clear();
+        self.listed.extend_from_slice(listed);
         let after_us = self.newest_us.min(wall - SAMPLE_PERIOD_US);
         self.window_us = wall - after_us;
         let rows: &[SampleRow] = match answer {
@@ -132,25 +185,45 @@ impl Samples {
                 self.join = Join::Split;
             }
         }
+        let newest = believed
+            .iter()
+            .filter_map(|row| i64::try_from(row.ts).ok())
+            .max();
+        if let Some(newest) = newest {
+            self.newest_us = self.newest_us.max(newest);
+        }
         let at = match &self.answer {
             Some(Ok(at)) => *at,
             _ => sweep,
         };
         let earlier = std::mem::take(&mut self.held);
-        for row in believed
-            .iter()
-            .filter(|row| listed.binary_search(&row.pid).is_ok())
-        {
+        let earlier_strays = std::mem::take(&mut self.strays);
+        for row in believed {
+            let is_listed = listed.binary_search(&row.pid).is_ok();
+            if !is_listed && self.join != Join::Split {
+                continue;
+            }
+            let (earlier, now_held) = if is_listed {
+                (&earlier, &mut self.held)
+            } else {
+                (&earlier_strays, &mut self.strays)
+            };
             let load = Load {
                 sm: row.sm,
                 memory: row.mem,
                 encoder: row.enc,
                 decoder: row.dec,
+                jpeg: self
+                    .video
+                    .map_or_else(|| row.jpg.ok_or(Gap::Malformed), Err),
+                ofa: self
+                    .video
+                    .map_or_else(|| row.ofa.ok_or(Gap::Malformed), Err),
             };
             // A sample that is seen again keeps the moment at which it was first seen.
             let known = earlier.get(&row.pid).filter(|held| held.ts == row.ts);
             let at = known.map_or(at, |held| held.at);
-            self.held.insert(
+            now_held.insert(
                 row.pid,
                 Held {
                     load,
@@ -159,24 +232,20 @@ impl Samples {
                 },
             );
         }
-        let newest = believed
-            .iter()
-            .filter_map(|row| i64::try_from(row.ts).ok())
-            .max();
-        if let Some(newest) = newest {
-            self.newest_us = self.newest_us.max(newest);
-        }
     }
 
     /// What is known of the load of listed process `pid`.
-    pub(super) fn of(&self, pid: u32, now: Stamp) -> Verdict {
+    pub(super) fn of(&self, pid: u32, now: Stamp, numbers: Numbers) -> Verdict {
         let at = match self.answer {
             None => return Verdict::Unknown(Gap::Pending, now),
             Some(Err((gap, at))) => return Verdict::Unknown(gap, at),
             Some(Ok(at)) => at,
         };
         if self.join == Join::Split {
-            return Verdict::Unknown(Gap::PidSplit, at);
+            return match (numbers, self.stray_of(pid)) {
+                (Numbers::Foreign, Some(held)) => Verdict::Guess(held.load, held.at),
+                _ => Verdict::Unknown(Gap::PidSplit, at),
+            };
         }
         if let Some(held) = self.held.get(&pid) {
             return Verdict::Load(held.load, held.at);
@@ -187,10 +256,23 @@ impl Samples {
                 memory: 0,
                 encoder: 0,
                 decoder: 0,
+                jpeg: self.video.map_or(Ok(0), Err),
+                ofa: self.video.map_or(Ok(0), Err),
             };
             return Verdict::Load(idle, at);
         }
         Verdict::Unknown(Gap::NoSample, at)
+    }
+}
+
+impl Samples {
+    /// The sample in the same place of the order, where there are as many samples as listed processes:
+    /// numbers of two namespaces are in the same order until one of them wraps.
+    fn stray_of(&self, pid: u32) -> Option<&Held> {
+        let place = self.listed.binary_search(&pid).ok()?;
+        (self.strays.len() == self.listed.len())
+            .then(|| self.strays.values().nth(place))
+            .flatten()
     }
 }
 
@@ -200,185 +282,11 @@ fn is_believable(row: &SampleRow, after_us: i64) -> bool {
     row.pid != 0
         && i64::try_from(row.ts).is_ok_and(|ts| ts > after_us)
         && [row.sm, row.mem, row.enc, row.dec]
-            .iter()
-            .all(|percent| *percent <= 100)
+            .into_iter()
+            .chain(row.jpg)
+            .chain(row.ofa)
+            .all(|percent| percent <= 100)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const START: i64 = 1_800_000_000_000_000;
-
-    fn stamp(ms: i64) -> Stamp {
-        Stamp {
-            mono_ns: u64::try_from(ms * 1_000_000).unwrap(),
-            wall_us: START + ms * 1000,
-        }
-    }
-
-    fn row(pid: u32, ms: i64, sm: u32) -> SampleRow {
-        let ts = u64::try_from(START + ms * 1000).unwrap();
-        SampleRow {
-            pid,
-            ts,
-            sm,
-            mem: 1,
-            enc: 0,
-            dec: 0,
-        }
-    }
-
-    #[expect(
-        clippy::unnecessary_wraps,
-        reason = "an answer is what the tests hand in"
-    )]
-    fn answered(at: Stamp, rc: i32, rows: Vec<SampleRow>) -> Answer<CallAnswer> {
-        let out = if rows.is_empty() {
-            Output::Nothing
-        } else {
-            Output::Samples(rows)
-        };
-        Ok(Stamped {
-            at,
-            value: CallAnswer { rc, sym: 1, out },
-        })
-    }
-
-    fn sm(samples: &Samples, pid: u32, at: Stamp) -> Result<u32, Gap> {
-        match samples.of(pid, at) {
-            Verdict::Load(load, _) => Ok(load.sm),
-            Verdict::Unknown(gap, _) => Err(gap),
-        }
-    }
-
-    #[test]
-    fn idle_is_zero_only_once_samples_and_lists_have_met() {
-        let mut samples = Samples::default();
-        samples.take(
-            &answered(stamp(0), code::NOT_FOUND, vec![]),
-            &[7, 8],
-            stamp(0),
-            stamp(0),
-        );
-        assert_eq!(sm(&samples, 7, stamp(0)), Err(Gap::NoSample));
-        let rows = vec![row(7, 500, 40)];
-        samples.take(
-            &answered(stamp(1000), 0, rows),
-            &[7, 8],
-            stamp(1000),
-            stamp(1000),
-        );
-        assert_eq!(sm(&samples, 7, stamp(1000)), Ok(40));
-        assert_eq!(sm(&samples, 8, stamp(1000)), Ok(0));
-    }
-
-    #[test]
-    fn a_fast_refresh_sees_the_last_sample_again_for_a_sample_period() {
-        let mut samples = Samples::default();
-        let rows = || vec![row(7, -100, 40)];
-        samples.take(&answered(stamp(0), 0, rows()), &[7], stamp(0), stamp(0));
-        for ms in [250, 500, 750] {
-            let asked = samples.ask_after(stamp(ms).wall_us).unwrap();
-            assert!(
-                asked < rows()[0].ts,
-                "the sample is asked for again at {ms}"
-            );
-            samples.take(&answered(stamp(ms), 0, rows()), &[7], stamp(ms), stamp(ms));
-            assert_eq!(sm(&samples, 7, stamp(ms)), Ok(40), "{ms}");
-            let Verdict::Load(_, at) = samples.of(7, stamp(ms)) else {
-                unreachable!("just seen")
-            };
-            assert_eq!(at, stamp(0), "and keeps its age");
-        }
-        let none = answered(stamp(1250), code::NOT_FOUND, vec![]);
-        samples.take(&none, &[7], stamp(1250), stamp(1250));
-        assert_eq!(sm(&samples, 7, stamp(1250)), Ok(0));
-    }
-
-    #[test]
-    fn an_interval_shorter_than_a_second_by_jitter_does_not_make_idle_unknown() {
-        let mut samples = Samples::default();
-        samples.take(
-            &answered(stamp(0), 0, vec![row(7, -10, 40)]),
-            &[7, 8],
-            stamp(0),
-            stamp(0),
-        );
-        for ms in [973, 1960, 2940] {
-            let rows = vec![row(7, ms - 10, 40)];
-            samples.take(&answered(stamp(ms), 0, rows), &[7, 8], stamp(ms), stamp(ms));
-            assert_eq!(sm(&samples, 8, stamp(ms)), Ok(0), "{ms}");
-            assert!(samples.window_ms() >= 1000);
-        }
-    }
-
-    #[test]
-    fn samples_of_another_namespace_are_never_a_zero() {
-        let mut samples = Samples::default();
-        samples.take(
-            &answered(stamp(0), 0, vec![row(9001, -100, 80)]),
-            &[7],
-            stamp(0),
-            stamp(0),
-        );
-        assert_eq!(sm(&samples, 7, stamp(0)), Err(Gap::PidSplit));
-    }
-
-    #[test]
-    fn garbage_is_dropped_and_not_clamped() {
-        let mut samples = Samples::default();
-        let rows = vec![
-            row(7, -100, 4_000_000),
-            row(0, -100, 5),
-            row(8, -5000, 5),
-            row(9, -10, 6),
-        ];
-        samples.take(&answered(stamp(0), 0, rows), &[7, 8, 9], stamp(0), stamp(0));
-        assert_eq!(sm(&samples, 9, stamp(0)), Ok(6));
-        assert_eq!(
-            sm(&samples, 7, stamp(0)),
-            Ok(0),
-            "joined by 9, and no believable sample of 7"
-        );
-        let later = stamp(5000).wall_us;
-        assert_eq!(
-            samples.ask_after(later),
-            Some(u64::try_from(START - 10_000).unwrap())
-        );
-    }
-
-    #[test]
-    fn a_clock_that_jumps_back_starts_over() {
-        let mut samples = Samples::default();
-        samples.take(
-            &answered(stamp(0), 0, vec![row(7, -1, 40)]),
-            &[7],
-            stamp(0),
-            stamp(0),
-        );
-        let jumped = Stamp {
-            mono_ns: 1_000_000_000,
-            wall_us: START - 3_600_000_000,
-        };
-        samples.take(
-            &answered(jumped, code::NOT_FOUND, vec![]),
-            &[7],
-            jumped,
-            jumped,
-        );
-        let after = samples.ask_after(jumped.wall_us).unwrap();
-        assert_eq!(
-            i64::try_from(after).unwrap(),
-            jumped.wall_us - SAMPLE_PERIOD_US
-        );
-    }
-
-    #[test]
-    fn a_failing_call_is_a_reason_and_not_a_zero() {
-        let mut samples = Samples::default();
-        let failed = answered(stamp(0), code::NOT_SUPPORTED, vec![]);
-        samples.take(&failed, &[7], stamp(0), stamp(0));
-        assert_eq!(sm(&samples, 7, stamp(0)), Err(Gap::NotSupported));
-    }
-}
+mod tests;

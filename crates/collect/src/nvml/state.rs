@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Gap, Stamp, Text};
+use model::{Gap, PciAddress, Stamp, Text};
 use raw::nvml::{
     CallAnswer, DeviceCall, DeviceSweep, Groups, Library, NvmlPlan, NvmlSweep, Output, SystemCall,
     code,
@@ -10,6 +10,8 @@ use raw::nvml::{
 use raw::{Answer, MachineFacts, Published, Stamped};
 
 use super::lists::LISTS;
+use super::mig::MigState;
+use super::sample_calls;
 use super::samples::Samples;
 
 /// How long an answer of a device that stopped answering is shown, with its age. At long intervals
@@ -23,6 +25,17 @@ const FIRST_ANSWER_MS: u64 = 20_000;
 /// PCIe throughput is asked every so many sweeps: a read may block for its 20 ms window.
 const PCIE_EVERY: u64 = 5;
 
+/// Modes, errors and links are asked this often, or once a sweep where those are rarer: they change
+/// seldom, and a server's links alone are dozens of calls.
+const DETAILS_EVERY_MS: u64 = 30_000;
+
+/// Which of the sweeps between two turns it is: at a second's interval none of the other rare
+/// groups. A device that is met for the first time is asked at once.
+const DETAILS_TURN: u64 = 12;
+
+/// How much longer than other answers theirs may be shown.
+const DETAILS_SHOWN: u64 = 6;
+
 /// Static facts are asked again every so many sweeps, so that a replaced device is noticed.
 const STATIC_EVERY: u64 = 60;
 
@@ -35,19 +48,38 @@ pub(crate) struct Nvml {
     pub(super) overdue: Option<Stamp>,
     pub(super) silent_for_ms: u64,
     pub(super) missing: Option<Gap>,
+    /// Whether the library was ready before.
+    pub(super) was_ready: bool,
     sweeps: u64,
+    /// Moment of the newest sweep.
+    pub(super) lists_at: Option<Stamp>,
     pub(super) asleep: Option<Text>,
     pub(super) shown_for_ms: u64,
+    /// Sweeps from one turn of the details to the next.
+    details_every: u64,
+}
+
+/// Why a device is not asked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Resting {
+    /// The kernel has suspended it.
+    Asleep,
+    /// Nobody uses it and the kernel may suspend it: it is asked from time to time.
+    Idle,
+    /// It is awake again and is about to be asked.
+    Waking,
 }
 
 /// One device over time.
 #[derive(Default)]
 pub(super) struct DeviceState {
+    pub(super) rest: Option<Resting>,
     pub(super) handle: Option<Answer<CallAnswer>>,
     /// Whether a call to it has not returned.
     pub(super) hangs: bool,
     calls: BTreeMap<DeviceCall, Answer<CallAnswer>>,
     pub(super) samples: Samples,
+    pub(super) mig: MigState,
 }
 
 /// A process as the driver's lists of one device name it.
@@ -63,18 +95,24 @@ impl Nvml {
         let shown_for_ms = SHOWN_FOR_MS.max(interval_ms.saturating_mul(PCIE_EVERY + 1));
         Self {
             shown_for_ms,
+            details_every: (DETAILS_EVERY_MS / interval_ms.max(1)).max(1),
             ..Self::default()
         }
     }
 
-    /// What a sweep at this wall clock asks; `None` while all devices sleep.
-    pub(crate) fn plan(&self, wall_us: i64) -> Option<NvmlPlan> {
+    /// What a sweep at this wall clock asks, apart from the slots left alone; `None` while that is all of them.
+    pub(crate) fn plan(&self, wall_us: i64, untouched: Option<Vec<u32>>) -> Option<NvmlPlan> {
         if self.asleep.is_some() {
             return None;
         }
+        let untouched = untouched?;
         let mut groups = Groups::FAST | Groups::PROCESSES | Groups::SAMPLES;
         if self.sweeps.is_multiple_of(PCIE_EVERY) {
             groups |= Groups::PCIE;
+        }
+        let every = self.details_every.max(1);
+        if self.sweeps % every == DETAILS_TURN.min(every - 1) {
+            groups |= Groups::DETAILS;
         }
         if self.sweeps.is_multiple_of(STATIC_EVERY) {
             groups |= Groups::STATIC;
@@ -88,12 +126,47 @@ impl Nvml {
         Some(NvmlPlan {
             groups,
             samples_after,
+            untouched,
         })
     }
 
     /// Leaves the driver alone for this reason, or stops doing so.
-    pub(crate) fn sleep(&mut self, asleep: Option<Text>) {
-        self.asleep = asleep;
+    pub(crate) fn leave_alone(&mut self, why: Option<Text>) {
+        self.asleep = why;
+    }
+
+    /// How the device in this slot rests.
+    pub(crate) fn rest(&mut self, slot: u32, resting: Option<Resting>) {
+        if let Some(device) = self.devices.get_mut(&slot) {
+            device.rest = resting;
+        }
+    }
+
+    /// When the device in this slot was last asked.
+    pub(crate) fn read_at(&self, slot: u32) -> Option<Stamp> {
+        let handle = self.devices.get(&slot)?.handle.as_ref()?;
+        handle.as_ref().ok().map(|answer| answer.at)
+    }
+
+    /// Whether the last answers of the device in this slot show nobody who uses it.
+    pub(crate) fn is_unused(&self, slot: u32) -> bool {
+        self.devices.get(&slot).is_some_and(DeviceState::is_unused)
+    }
+
+    /// Where the devices stand that were asked.
+    pub(crate) fn places(&self) -> BTreeMap<u32, PciAddress> {
+        let devices = self.devices.iter();
+        devices
+            .filter_map(|(slot, device)| Some((*slot, device.place()?)))
+            .collect()
+    }
+
+    /// How many devices the driver says there are.
+    pub(crate) fn count(&self) -> Option<usize> {
+        match self.system(SystemCall::DeviceCount).ok()?.value.out {
+            Output::Number(count) => usize::try_from(count).ok(),
+            _ => None,
+        }
     }
 
     /// Takes in what the driver's thread has published.
@@ -113,7 +186,10 @@ impl Nvml {
                 self.silent_for_ms = 0;
                 self.missing = None;
                 self.sweeps += 1;
+                self.lists_at = Some(*at);
                 self.library = Some(sweep.library.clone());
+                self.was_ready |=
+                    matches!(&sweep.library, Ok(l) if matches!(l.value, Library::Ready { .. }));
                 for (call, answer) in &sweep.system {
                     self.system.insert(*call, answer.clone());
                 }
@@ -125,6 +201,9 @@ impl Nvml {
                     self.devices.retain(|slot, _| slots.contains(slot));
                 }
                 for device in &sweep.devices {
+                    if device.asked.is_empty() {
+                        continue;
+                    }
                     self.devices
                         .entry(device.slot)
                         .or_default()
@@ -154,7 +233,7 @@ impl Nvml {
                     && !device.hangs
                     && [DeviceCall::ComputeProcesses, DeviceCall::GraphicsProcesses]
                         .iter()
-                        .all(|call| is_success(&device.newest(*call)))
+                        .all(|call| is_success(&device.newest(*call)) || device.mig.all_gave(*call))
             })
     }
 
@@ -192,14 +271,16 @@ pub(super) fn as_ref<T>(stamped: &Stamped<T>) -> Stamped<&T> {
     }
 }
 
-fn is_success(answer: &Answer<&CallAnswer>) -> bool {
+pub(super) fn is_success(answer: &Answer<&CallAnswer>) -> bool {
     matches!(answer, Ok(a) if a.value.rc == code::SUCCESS)
 }
 
 impl DeviceState {
-    /// Whether it has answered, so that it need not be asked everything again.
+    /// Whether it answers, so that it need not be asked everything again. One that comes back after
+    /// it was lost is: it may be another, and what is asked seldom would stay lost for long.
     fn is_known(&self) -> bool {
-        !self.calls.is_empty()
+        let opened = matches!(&self.handle, Some(Ok(h)) if h.value.rc == code::SUCCESS);
+        (opened || self.hangs) && !self.calls.is_empty()
     }
 
     fn take(&mut self, sweep: &DeviceSweep, at: Stamp, now: Stamp) {
@@ -213,6 +294,7 @@ impl DeviceState {
                 self.calls.insert(*call, answer.clone());
             }
         }
+        self.hangs |= self.mig.take(sweep);
         if let Ok(handle) = &sweep.handle
             && handle.value.rc != code::SUCCESS
         {
@@ -229,18 +311,27 @@ impl DeviceState {
                 self.calls.insert(*call, Ok(failed.clone()));
             }
         }
-        if let Some((_, answer)) = sweep
-            .calls
-            .iter()
-            .find(|(call, _)| *call == DeviceCall::ProcessUtilization)
-        {
+        let answer = |wanted| {
+            let found = sweep.calls.iter().find(|(call, _)| *call == wanted);
+            found.map(|(_, answer)| answer)
+        };
+        if let Some((answer, video)) = sample_calls::chosen(
+            answer(DeviceCall::ProcessesUtilization),
+            answer(DeviceCall::ProcessUtilization),
+        ) {
             let listed = self.listed_pids();
+            self.samples.video(video);
             self.samples.take(answer, &listed, at, now);
         }
     }
 
     /// The newest answer, whatever its age.
     pub(super) fn newest(&self, call: DeviceCall) -> Answer<&CallAnswer> {
+        if call == DeviceCall::MigMode
+            && let Some(mode) = self.mig.mode()
+        {
+            return mode;
+        }
         match self.calls.get(&call) {
             Some(Ok(answer)) => Ok(as_ref(answer)),
             Some(Err(gap)) => Err(*gap),
@@ -254,10 +345,75 @@ impl DeviceState {
         }
     }
 
+    /// Whether the lists are read and empty, and nothing is computed. A device that is split is never idle.
+    fn is_unused(&self) -> bool {
+        let opened = matches!(&self.handle, Some(Ok(h)) if h.value.rc == code::SUCCESS);
+        let is_empty = |call| match self.newest(call) {
+            Ok(answer) => match (&answer.value.out, answer.value.rc) {
+                (Output::Processes(rows), code::SUCCESS) => rows.is_empty(),
+                (_, rc) => rc == code::FUNCTION_NOT_FOUND && call == DeviceCall::MpsProcesses,
+            },
+            Err(_) => false,
+        };
+        let computes = matches!(
+            self.newest(DeviceCall::UtilizationRates),
+            Ok(Stamped { value: CallAnswer { out: Output::Numbers(rates), .. }, .. })
+                if rates.first().is_some_and(|rate| *rate > 0)
+        );
+        opened && !computes && !self.in_mig_mode() && LISTS.into_iter().all(is_empty)
+    }
+
+    /// Whether the driver says that it has lost it: by its handle, or by what it answers although it has one.
+    pub(super) fn is_lost(&self) -> bool {
+        let lost = |answer: &Answer<&CallAnswer>| matches!(answer, Ok(answer) if answer.value.rc == code::GPU_IS_LOST);
+        let handle = self.handle.as_ref();
+        let handle = handle.map(|it| it.as_ref().map(as_ref).map_err(|gap| *gap));
+        handle.is_some_and(|it| lost(&it)) || lost(&self.newest(DeviceCall::UtilizationRates))
+    }
+
+    fn place(&self) -> Option<PciAddress> {
+        match &self.newest(DeviceCall::PciInfo).ok()?.value.out {
+            Output::Text(text) => PciAddress::parse(text),
+            _ => None,
+        }
+    }
+
+    /// Whether its readings are told: not while it sleeps, nor when it has just woken.
+    pub(super) fn is_told(&self) -> bool {
+        !matches!(self.rest, Some(Resting::Asleep | Resting::Waking))
+    }
+
+    /// Whether it is a share of a host's device.
+    pub(super) fn is_vgpu(&self) -> bool {
+        let mode = self.newest(DeviceCall::VirtualizationMode);
+        matches!(mode, Ok(answer) if answer.value.out == Output::Number(2))
+    }
+
     /// The newest answer, as long as it may be shown at `now`.
     pub(super) fn shown(&self, call: DeviceCall, now: Stamp, for_ms: u64) -> Answer<&CallAnswer> {
-        let answer = self.newest(call)?;
         let lasting = Groups::STATIC.contains(call.group());
+        let silent = match self.rest {
+            Some(Resting::Asleep) => Some(Gap::Asleep),
+            Some(Resting::Waking) => Some(Gap::Pending),
+            Some(Resting::Idle) | None => None,
+        };
+        // Who it is stays known.
+        let answer = match (self.newest(call), silent) {
+            (Ok(answer), Some(_)) if lasting => answer,
+            (_, Some(gap)) => return Err(gap),
+            (answer, None) => answer?,
+        };
+        let for_ms = if Groups::DETAILS.contains(call.group()) {
+            for_ms.saturating_mul(DETAILS_SHOWN)
+        } else {
+            for_ms
+        };
+        // A device that is left alone on purpose keeps its readings, with their age, until it is asked again.
+        let for_ms = if self.rest == Some(Resting::Idle) {
+            for_ms.saturating_add(crate::rest::IDLE_NS / 1_000_000)
+        } else {
+            for_ms
+        };
         if !lasting && now.ms_since(answer.at) > for_ms {
             return Err(match &self.handle {
                 Some(Err(gap)) => *gap,
@@ -291,55 +447,4 @@ impl DeviceState {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    fn published(
-        at: Stamp,
-        last: impl Fn(DeviceCall) -> Answer<CallAnswer>,
-    ) -> Published<NvmlSweep> {
-        let asked = Groups::FAST | Groups::PROCESSES;
-        let calls = DeviceCall::ALL
-            .iter()
-            .filter(|call| asked.contains(call.group()));
-        let sweep = NvmlSweep {
-            library: Ok(Stamped {
-                at,
-                value: Library::Ready { name: "lib".into() },
-            }),
-            system: Vec::new(),
-            devices: vec![DeviceSweep {
-                slot: 0,
-                asked,
-                handle: raw::nvml::succeeded(at),
-                calls: calls.map(|call| (*call, last(*call))).collect(),
-            }],
-        };
-        Published::New(Stamped {
-            at,
-            value: Arc::new(sweep),
-        })
-    }
-
-    #[test]
-    fn a_device_that_stops_answering_keeps_its_lists_but_they_are_not_current() {
-        let at = |second: u64| Stamp {
-            mono_ns: second * 1_000_000_000,
-            wall_us: 0,
-        };
-        let mut nvml = Nvml::new(1000);
-        nvml.take(&published(at(1), |_| raw::nvml::succeeded(at(1))), at(1));
-        assert!(nvml.lists_are_current());
-        let hanging = |call| match call {
-            DeviceCall::MemoryInfo => raw::nvml::succeeded(at(2)),
-            _ => Err(Gap::TimedOut),
-        };
-        nvml.take(&published(at(2), hanging), at(2));
-        assert!(!nvml.lists_are_current());
-        let device = &nvml.devices[&0];
-        let list = device.shown(DeviceCall::ComputeProcesses, at(2), nvml.shown_for_ms);
-        assert_eq!(list.map(|answer| answer.at), Ok(at(1)));
-    }
-}
+mod tests;

@@ -12,7 +12,11 @@ impl Nvml {
     /// The state of the source, for people and for JSON.
     pub(crate) fn status(&self, facts: &MachineFacts) -> SourceStatus {
         let (state, detail, hint): (_, String, Option<&str>) = if let Some(reason) = &self.asleep {
-            (SourceState::Skipped, reason.to_string(), None)
+            (
+                SourceState::Skipped,
+                reason.to_string(),
+                Some("W on the screen wakes the GPU that is shown, --wake all of them"),
+            )
         } else if facts.nvml_names.is_empty() {
             let detail = format!("not read on {} yet", facts.os);
             (SourceState::NotApplicable, detail, None)
@@ -116,7 +120,12 @@ impl Nvml {
                                 super::answers::reason(count.value.rc).sentence(),
                                 count.value.rc
                             ),
-                            Some("nvidia-smi and the kernel log (dmesg) may say more"),
+                            Some(match count.value.rc {
+                                code::UNINITIALIZED
+                                | code::DRIVER_NOT_LOADED
+                                | code::LIB_RM_VERSION_MISMATCH => init_failure(count.value.rc).1,
+                                _ => "nvidia-smi and the kernel log (dmesg) may say more",
+                            }),
                         );
                     }
                     let found = format!("{name}{version}, {} device(s)", self.devices.len());
@@ -152,6 +161,23 @@ impl Nvml {
                 .into(),
             });
         }
+        if let Some(Ok(Stamped {
+            value: Library::InitFailed { rc, .. },
+            ..
+        })) = &self.library
+            && self.was_ready
+        {
+            let (words, hint) = init_failure(*rc);
+            notices.push(Notice {
+                code: "driver_gone",
+                severity: Severity::Warning,
+                subject: "nvml".into(),
+                text: format!(
+                    "the NVIDIA driver is gone: {words}; it is tried again every 10 s. {hint}"
+                )
+                .into(),
+            });
+        }
         let no_mps_list = |device: &DeviceState| {
             matches!(device.newest(DeviceCall::MpsProcesses),
                 Ok(answer) if answer.value.rc == code::FUNCTION_NOT_FOUND)
@@ -178,7 +204,7 @@ impl Nvml {
                         "GPU {index} does not answer; its last readings are shown with their age"
                     ),
                 )),
-                Some(Ok(handle)) if handle.value.rc == code::GPU_IS_LOST => Some((
+                _ if device.is_lost() => Some((
                     "device_lost",
                     format!(
                         "GPU {index} is lost: {}; the kernel log may say why",
@@ -210,13 +236,23 @@ impl Nvml {
 
 fn init_failure(rc: i32) -> (String, &'static str) {
     match rc {
+        code::UNINITIALIZED => (
+            "it has ended the session (NVML error 1), as when its kernel module is reloaded"
+                .to_owned(),
+            "nothing is to be done if the module was reloaded: the program connects again by itself",
+        ),
+        code::GPU_IS_LOST => (
+            "it has lost a GPU (NVML error 15)".to_owned(),
+            "look into the kernel log; a reset of the device or a reboot may be needed",
+        ),
         code::DRIVER_NOT_LOADED => (
             "its kernel module is not loaded (NVML error 9)".to_owned(),
             "load it (modprobe nvidia), or reboot after a driver installation",
         ),
         code::LIB_RM_VERSION_MISMATCH => (
             "library and kernel module are of different versions (NVML error 18)".to_owned(),
-            "reboot, or reload the kernel module: the driver was upgraded while in use",
+            "reboot, or reload the kernel module: the driver was upgraded while in use; if this program ran meanwhile, \
+             start it again",
         ),
         code::NO_PERMISSION => (
             "opening the device files is not allowed (NVML error 4)".to_owned(),

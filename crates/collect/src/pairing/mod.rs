@@ -26,6 +26,6 @@ mod state;
 mod tests;
 mod unpinned;
 
-pub use outcome::{Mode, Outcome, Pair, Why};
+pub use outcome::{Mode, Outcome, Pair};
 pub use sample::{Candidate, Listed, Local, Sample};
 pub use state::{ORPHAN_GRACE, Pairing, WINDOW_US};

@@ -1,6 +1,6 @@
 //! Who belongs to whom, and how sure that is.
 
-use model::{InferenceBasis, PidMark};
+use model::{MatchReason, PidMark};
 
 use super::sample::Local;
 
@@ -57,77 +57,12 @@ pub struct Pair {
     /// The local process.
     pub local: Local,
     /// What the pair rests on.
-    pub why: Why,
+    pub why: MatchReason,
 }
 
 impl Pair {
     /// How sure the pair is.
     pub const fn mark(self) -> PidMark {
         self.why.mark()
-    }
-}
-
-/// What a pair rests on, or why it is only a guess. Of several reasons for a guess the first in this
-/// order is given.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Why {
-    /// Every listed process and every candidate was accounted for.
-    Count,
-    /// The two appeared together while the program watched.
-    Start,
-    /// A process that may hold a context cannot be looked into.
-    Unreadable,
-    /// A pair turned out wrong earlier, so equal counts no longer count.
-    Distrust,
-    /// Process numbers have wrapped, so their order proves nothing any more.
-    OrderUntrusted,
-    /// More processes are listed than there are candidates.
-    MoreHost,
-    /// There are more candidates than listed processes.
-    MoreLocal,
-    /// The numbers of both sides are equal, but it was listed too long after it mapped the library.
-    Late,
-}
-
-impl Why {
-    /// The stable code used in JSON.
-    pub const fn code(self) -> &'static str {
-        match self {
-            Self::Count => "count",
-            Self::Start => "start",
-            Self::Unreadable => "unreadable",
-            Self::Distrust => "distrust",
-            Self::OrderUntrusted => "order_untrusted",
-            Self::MoreHost => "more_host",
-            Self::MoreLocal => "more_local",
-            Self::Late => "late",
-        }
-    }
-
-    /// How sure a pair with this reason is.
-    pub const fn mark(self) -> PidMark {
-        match self {
-            Self::Count | Self::Start => PidMark::Sure,
-            Self::Unreadable
-            | Self::Distrust
-            | Self::OrderUntrusted
-            | Self::MoreHost
-            | Self::MoreLocal
-            | Self::Late => PidMark::Guess,
-        }
-    }
-
-    /// How the owner of a size is inferred by a pair with this reason.
-    pub const fn basis(self) -> InferenceBasis {
-        match self {
-            Self::Count => InferenceBasis::Count,
-            Self::Start => InferenceBasis::Start,
-            Self::Unreadable
-            | Self::Distrust
-            | Self::OrderUntrusted
-            | Self::MoreHost
-            | Self::MoreLocal
-            | Self::Late => InferenceBasis::Order,
-        }
     }
 }

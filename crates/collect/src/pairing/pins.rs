@@ -1,9 +1,9 @@
 //! The three ways to a sure pair.
 
-use super::outcome::Why;
 use super::sample::Local;
 use super::state::{Pairing, Present, WINDOW_US};
 use super::unpinned::{FreeHost, FreeLocal, Unpinned};
+use model::MatchReason;
 
 /// How many starts a sample can pin while order is doubted. Each has all that is left compared again,
 /// a millisecond with 500 on both sides; what is over is pinned in the next samples.
@@ -13,7 +13,7 @@ const STARTS_WITHOUT_ORDER: usize = 16;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Pin {
     pub(super) local: Local,
-    pub(super) why: Why,
+    pub(super) why: MatchReason,
 }
 
 impl Pairing {
@@ -24,7 +24,7 @@ impl Pairing {
             // A match that is in every largest matching still is in every one of the rest, because
             // pins bind the rest to their order: all can be pinned at once.
             for (host, local) in self.starts(&self.unpinned(present)) {
-                self.pin(host, local, Why::Start);
+                self.pin(host, local, MatchReason::Start);
             }
             return;
         }
@@ -34,7 +34,7 @@ impl Pairing {
             let Some((host, local)) = starts.first() else {
                 break;
             };
-            self.pin(*host, *local, Why::Start);
+            self.pin(*host, *local, MatchReason::Start);
         }
     }
 
@@ -76,7 +76,7 @@ impl Pairing {
             && self.pins.keys().all(|pinned| host.pid < *pinned)
             && self.pins.values().all(|pin| pin.local < local.local);
         if is_wrap {
-            self.pin(host.pid, local.local, Why::Start);
+            self.pin(host.pid, local.local, MatchReason::Start);
             self.order_doubted = true;
         }
     }
@@ -94,12 +94,12 @@ impl Pairing {
         let rows = || free.hosts.iter().zip(&free.locals);
         if rows().all(|(host, local)| host.in_order(local) && host.within(WINDOW_US, local)) {
             for (host, local) in rows() {
-                self.pin(host.pid, local.local, Why::Count);
+                self.pin(host.pid, local.local, MatchReason::Count);
             }
         }
     }
 
-    fn pin(&mut self, host: u32, local: Local, why: Why) {
+    fn pin(&mut self, host: u32, local: Local, why: MatchReason) {
         self.pins.insert(host, Pin { local, why });
     }
 

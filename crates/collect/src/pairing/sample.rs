@@ -13,6 +13,9 @@ pub struct Sample {
     pub initial_namespace: bool,
     /// Every process that the driver lists, over all devices and lists. A number may be repeated.
     pub listed: Vec<Listed>,
+    /// Whether a list could not be read, so that there may be more than `listed`: then nothing becomes
+    /// sure.
+    pub lists_missing: bool,
     /// Every live local process, not only candidates: an exit shows by its absence.
     pub local: Vec<Candidate>,
 }

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::outcome::{Mode, Outcome, Pair, Why};
+use super::outcome::{Mode, Outcome, Pair};
 use super::pins::Pin;
 use super::sample::{Local, Sample};
 use super::unpinned::{FreeHost, FreeLocal, Unpinned};
+use model::MatchReason;
 
 /// How long after mapping the library a process may be listed for the two to have appeared
 /// together. Making a context takes up to some seconds on a cold device; the longer the wait, the
@@ -43,6 +44,7 @@ pub struct Pairing {
 /// A sample with repetitions merged, in order.
 pub(super) struct Present {
     pub(super) now_us: u64,
+    lists_missing: bool,
     /// In a compute list.
     compute: BTreeSet<u32>,
     /// In another list; may be in a compute list too.
@@ -58,6 +60,7 @@ impl Present {
         };
         Self {
             now_us: sample.now_us,
+            lists_missing: sample.lists_missing,
             compute: numbers(true),
             drawing: numbers(false),
             live: sample.local.iter().map(|l| (l.local, l.cuda)).collect(),
@@ -80,7 +83,7 @@ impl Pairing {
         let present = Present::of(sample);
         self.observe(&present);
         self.settle_exits(&present);
-        if !present.is_unreadable() {
+        if !present.is_unreadable() && !present.lists_missing {
             self.pin_starts(&present);
             self.pin_wrapped(&present);
             self.pin_counts(&present);
@@ -135,7 +138,7 @@ impl Pairing {
         if !disproven.is_empty() {
             self.count_doubted = true;
             self.pins
-                .retain(|host, pin| pin.why != Why::Count && !disproven.contains(host));
+                .retain(|host, pin| pin.why != MatchReason::Count && !disproven.contains(host));
             self.foreign.extend(disproven);
         }
         orphans.retain(|host, _| self.pins.contains_key(host));
@@ -211,12 +214,13 @@ impl Pairing {
             return Vec::new();
         }
         let why = match free.hosts.len().cmp(&free.locals.len()) {
-            _ if present.is_unreadable() => Why::Unreadable,
-            _ if self.count_doubted => Why::Distrust,
-            _ if self.order_doubted => Why::OrderUntrusted,
-            std::cmp::Ordering::Greater => Why::MoreHost,
-            std::cmp::Ordering::Less => Why::MoreLocal,
-            std::cmp::Ordering::Equal => Why::Late,
+            _ if present.lists_missing => MatchReason::ListMissing,
+            _ if present.is_unreadable() => MatchReason::Unreadable,
+            _ if self.count_doubted => MatchReason::Distrust,
+            _ if self.order_doubted => MatchReason::OrderUntrusted,
+            std::cmp::Ordering::Greater => MatchReason::MoreHost,
+            std::cmp::Ordering::Less => MatchReason::MoreLocal,
+            std::cmp::Ordering::Equal => MatchReason::Late,
         };
         let matches = free.at(free.alignment().newest());
         matches

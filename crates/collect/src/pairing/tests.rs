@@ -10,7 +10,9 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 
 use self::simulation::samples;
-use super::{Candidate, Listed, Local, Mode, Outcome, Pair, Pairing, Sample, WINDOW_US, Why};
+use model::MatchReason;
+
+use super::{Candidate, Listed, Local, Mode, Outcome, Pair, Pairing, Sample, WINDOW_US};
 
 /// Each sample with the state before it, the outcome and the state after it.
 fn watch(samples: &[Sample]) -> Vec<(Pairing, &Sample, Outcome, Pairing)> {
@@ -84,7 +86,7 @@ proptest! {
             let live: BTreeSet<Local> = sample.local.iter().map(|l| l.local).collect();
             known.retain(|pair| live.contains(&pair.local));
             if after.trusts_counts() != before.trusts_counts() {
-                known.retain(|pair| pair.why == Why::Start);
+                known.retain(|pair| pair.why == MatchReason::Start);
             }
             for pair in &known {
                 let is_listed = (sample.listed.iter()).any(|l| l.compute && l.pid == pair.host);
@@ -216,6 +218,7 @@ fn at(second: u64, hosts: &[u32], locals: &[u64]) -> Sample {
         cuda: Some(true),
     });
     Sample {
+        lists_missing: false,
         now_us: second * 1_000_000,
         initial_namespace: false,
         listed: listed.collect(),
@@ -249,7 +252,7 @@ fn the_same_list_again_does_not_age_an_orphan() {
 
 #[test]
 fn the_window_includes_its_end() {
-    for (late_us, why) in [(0, Why::Start), (1, Why::Late)] {
+    for (late_us, why) in [(0, MatchReason::Start), (1, MatchReason::Late)] {
         let mut pairing = Pairing::default();
         pairing.step(&at(1, &[], &[]));
         pairing.step(&at(2, &[], &[9]));
@@ -273,21 +276,26 @@ fn hundreds_on_both_sides_are_paired() {
     // The stranger ends, and each has one place only.
     let outcome = pairing.step(&at(3, &hosts[1..], &locals));
     assert!(outcome.host_rows.is_empty());
-    assert!(outcome.pairs.iter().all(|pair| pair.why == Why::Start));
+    assert!(
+        outcome
+            .pairs
+            .iter()
+            .all(|pair| pair.why == MatchReason::Start)
+    );
     assert_eq!(outcome.pairs.len(), 500);
 }
 
 #[test]
 fn codes_are_for_a_parser() {
     let whys = [
-        Why::Count,
-        Why::Start,
-        Why::Unreadable,
-        Why::Distrust,
-        Why::OrderUntrusted,
-        Why::MoreHost,
-        Why::MoreLocal,
-        Why::Late,
+        MatchReason::Count,
+        MatchReason::Start,
+        MatchReason::Unreadable,
+        MatchReason::Distrust,
+        MatchReason::OrderUntrusted,
+        MatchReason::MoreHost,
+        MatchReason::MoreLocal,
+        MatchReason::Late,
     ];
     let codes: BTreeSet<&str> = whys.iter().map(|why| why.code()).collect();
     assert_eq!(codes.len(), whys.len());

@@ -9,6 +9,8 @@ pub struct Stat<'a> {
     pub parent: u32,
     /// Field 22: start time in clock ticks since boot.
     pub start_ticks: u64,
+    /// Field 23: virtual size in bytes; `None` where the line ends before it.
+    pub virtual_size: Option<u64>,
 }
 
 /// Reads the line. `None` where it is no such line.
@@ -20,10 +22,12 @@ pub fn parse(text: &str) -> Option<Stat<'_>> {
     let mut fields = text.get(close + 1..)?.split_ascii_whitespace();
     let parent = fields.nth(1)?.parse().ok()?;
     let start_ticks = fields.nth(17)?.parse().ok()?;
+    let virtual_size = fields.next().and_then(|field| field.parse().ok());
     Some(Stat {
         comm,
         parent,
         start_ticks,
+        virtual_size,
     })
 }
 
@@ -47,7 +51,8 @@ mod tests {
                 Some(Stat {
                     comm,
                     parent: 17,
-                    start_ticks: 987_654
+                    start_ticks: 987_654,
+                    virtual_size: Some(1000),
                 })
             );
         }

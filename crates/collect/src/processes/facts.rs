@@ -5,7 +5,7 @@ use raw::Reply;
 
 use super::poll::Poll;
 use super::watched::{Processes, Watched};
-use crate::parse::cgroup;
+use crate::parse;
 
 /// Who a process is, as readings for the snapshot.
 pub(crate) struct Facts {
@@ -77,8 +77,11 @@ impl Facts {
                 }
                 _ => Err(Gap::Malformed),
             }),
-            container: match &watched.cgroup {
-                Ok((text, at)) => Reading::measured(cgroup::container(text), proc("cgroup", *at)),
+            container: match &watched.container {
+                Ok((found, at)) => {
+                    let of = |it| processes.containers().of(it, *at, now);
+                    Reading::measured(found.as_ref().map(of), proc("cgroup", *at))
+                }
                 Err(gap) => Reading::missing(*gap, proc("cgroup", now)),
             },
         }
@@ -131,7 +134,7 @@ pub(crate) fn command_line(reply: &Reply) -> Option<Vec<Text>> {
     let Reply::Bytes(bytes) = reply else {
         return None;
     };
-    let text = String::from_utf8_lossy(bytes);
+    let text = parse::text(bytes);
     let trimmed = text.trim_end_matches('\0');
     if trimmed.is_empty() {
         return Some(Vec::new());

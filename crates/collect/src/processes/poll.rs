@@ -3,12 +3,17 @@
 use model::{Gap, Stamp};
 use raw::{Answer, Machine, Question, Reply};
 
+use crate::parse;
+
 /// Asks a question, waits for its answer over refreshes, and asks again when it has aged.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Poll {
     answer: Option<Answer<Reply>>,
     waiting: bool,
-    due_ns: u64,
+    /// When it was answered last; `None` where it is to be asked anew.
+    answered_ns: Option<u64>,
+    /// The refresh in which it asked last: a question is asked once a refresh, whoever wants to know.
+    asked_ns: Option<u64>,
 }
 
 impl Poll {
@@ -20,9 +25,13 @@ impl Poll {
         now: Stamp,
         every_ms: u64,
     ) -> bool {
-        if !self.waiting && now.mono_ns < self.due_ns {
+        let every_ns = every_ms.saturating_mul(1_000_000);
+        let is_old = |at: u64| now.mono_ns >= at.saturating_add(every_ns);
+        let is_due = self.waiting || self.answered_ns.is_none_or(is_old);
+        if !is_due || self.asked_ns == Some(now.mono_ns) {
             return false;
         }
+        self.asked_ns = Some(now.mono_ns);
         match machine.post(&question()) {
             Err(Gap::Pending) => {
                 self.waiting = true;
@@ -30,9 +39,7 @@ impl Poll {
             }
             answer => {
                 self.waiting = false;
-                self.due_ns = now
-                    .mono_ns
-                    .saturating_add(every_ms.saturating_mul(1_000_000));
+                self.answered_ns = Some(now.mono_ns);
                 let changed = self.answer.as_ref().map(value) != Some(value(&answer));
                 self.answer = Some(answer);
                 changed
@@ -42,7 +49,7 @@ impl Poll {
 
     /// Asks again at the next opportunity; the old answer stays until then.
     pub(crate) const fn again(&mut self) {
-        self.due_ns = 0;
+        self.answered_ns = None;
     }
 
     /// Whether an answer is outstanding.
@@ -62,7 +69,7 @@ impl Poll {
     /// The newest answer as text.
     pub(crate) fn text(&self) -> Result<(Stamp, std::borrow::Cow<'_, str>), Gap> {
         match self.answer()? {
-            (at, Reply::Bytes(bytes)) => Ok((at, String::from_utf8_lossy(bytes))),
+            (at, Reply::Bytes(bytes)) => Ok((at, parse::text(bytes))),
             _ => Err(Gap::Malformed),
         }
     }

@@ -1,12 +1,14 @@
 //! One process under observation, and the set of them.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use model::{Gap, ProcessKey, Stamp, Text};
 use raw::{Inline, Machine, ProcessRef, Question, Reply, Stamped};
 
+use super::containers::Containers;
 use super::poll::Poll;
-use crate::parse::{stat, status};
+use crate::parse::{self, cgroup, stat, status};
 
 /// Command lines can be rewritten by their process.
 const COMMAND_LINE_EVERY_MS: u64 = 60_000;
@@ -32,7 +34,8 @@ pub(crate) struct Identity {
 pub(crate) struct Watched {
     pub(crate) identity: Identity,
     pub(crate) user_id: Result<(u32, Stamp), Gap>,
-    pub(crate) cgroup: Result<(Text, Stamp), Gap>,
+    /// The container that its control group names; `None` within where it names none.
+    pub(crate) container: Result<(Option<cgroup::Found>, Stamp), Gap>,
     pub(crate) command_line: Poll,
     pub(crate) environment: Poll,
     pub(crate) links: Poll,
@@ -48,6 +51,7 @@ pub(crate) struct Watched {
 pub(crate) struct Processes {
     watched: BTreeMap<ProcessKey, Watched>,
     users: BTreeMap<u32, Poll>,
+    containers: Containers,
 }
 
 impl Processes {
@@ -63,7 +67,7 @@ impl Processes {
         let Reply::Bytes(bytes) = &answer.value else {
             return Err(Gap::Malformed);
         };
-        let text = String::from_utf8_lossy(bytes);
+        let text = parse::text(bytes);
         let parsed = stat::parse(&text).ok_or(Gap::Malformed)?;
         // A process younger than the list that names it has inherited the number.
         if started_us(parsed.start_ticks)
@@ -76,32 +80,50 @@ impl Processes {
             pid,
             start_ticks: Some(parsed.start_ticks),
         };
-        match self.watched.get_mut(&key) {
-            Some(watched) => {
-                watched.identity.at = answer.at;
-                watched.identity.parent = parsed.parent;
-                // A new name at the same start time is an exec: everything else is new too.
-                if *watched.identity.comm != *parsed.comm {
-                    watched.identity.comm = parsed.comm.into();
-                    watched.restart();
-                }
-            }
-            None => {
-                let identity = Identity {
-                    comm: parsed.comm.into(),
-                    parent: parsed.parent,
-                    at: answer.at,
-                };
-                self.watched
-                    .insert(key, Watched::new(machine, pid, identity));
-            }
-        }
+        self.watch(
+            machine,
+            key,
+            Identity {
+                comm: parsed.comm.into(),
+                parent: parsed.parent,
+                at: answer.at,
+            },
+            &Poll::default(),
+        );
         Ok(key)
     }
 
-    /// Forgets all but `keys`, and asks for the facts of those.
+    /// Observes the local process `key`, which has just been looked at. `maps` is what is known of its
+    /// maps from before it was observed.
+    pub(crate) fn watch(
+        &mut self,
+        machine: &mut dyn Machine,
+        key: ProcessKey,
+        identity: Identity,
+        maps: &Poll,
+    ) {
+        let pid = key.pid;
+        match self.watched.entry(key) {
+            Entry::Occupied(entry) => {
+                let watched = entry.into_mut();
+                // A new name at the same start time is an exec: everything else is new too.
+                let is_new = *watched.identity.comm != *identity.comm;
+                watched.identity = identity;
+                if is_new {
+                    watched.restart();
+                }
+            }
+            Entry::Vacant(entry) => {
+                let watched = entry.insert(Watched::new(machine, pid, identity));
+                watched.maps.clone_from(maps);
+            }
+        }
+    }
+
+    /// Forgets all but `keys`, which are sorted, and asks for the facts of those.
     pub(crate) fn refresh(&mut self, machine: &mut dyn Machine, keys: &[ProcessKey], now: Stamp) {
-        self.watched.retain(|key, _| keys.contains(key));
+        self.watched
+            .retain(|key, _| keys.binary_search(key).is_ok());
         for (key, watched) in &mut self.watched {
             watched.refresh(machine, *key, now);
         }
@@ -116,6 +138,14 @@ impl Processes {
             let name = self.users.entry(id).or_default();
             name.ask(machine, || Question::UserName(id), now, FACTS_EVERY_MS);
         }
+        let contained = self.watched.values();
+        let contained = contained.filter_map(|w| w.container.as_ref().ok()?.0.as_ref());
+        self.containers.refresh(machine, contained, now);
+    }
+
+    /// The process with this key, to ask about it out of turn.
+    pub(crate) fn get_mut(&mut self, key: ProcessKey) -> Option<&mut Watched> {
+        self.watched.get_mut(&key)
     }
 
     /// The process with this key.
@@ -128,9 +158,16 @@ impl Processes {
         self.users.get(&id)
     }
 
+    /// What containers are called.
+    pub(crate) const fn containers(&self) -> &Containers {
+        &self.containers
+    }
+
     /// Whether any answer is outstanding.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.users.values().any(Poll::is_waiting) || self.watched.values().any(Watched::is_waiting)
+        self.containers.is_waiting()
+            || self.users.values().any(Poll::is_waiting)
+            || self.watched.values().any(Watched::is_waiting)
     }
 }
 
@@ -143,7 +180,8 @@ impl Watched {
                     .map(|id| (id, at))
                     .ok_or(Gap::Malformed)
             }),
-            cgroup: text(machine, &Inline::Cgroup(pid)).map(|(text, at)| (text.into(), at)),
+            container: text(machine, &Inline::Cgroup(pid))
+                .map(|(text, at)| (cgroup::container(&text), at)),
             command_line: Poll::default(),
             environment: Poll::default(),
             links: Poll::default(),
@@ -196,9 +234,6 @@ impl Watched {
             .links
             .ask(machine, || Question::Links(who), now, FACTS_EVERY_MS);
         changed |= self
-            .maps
-            .ask(machine, || Question::Maps(who), now, MAPS_EVERY_MS);
-        changed |= self
             .open_files
             .ask(machine, || Question::OpenFiles(who), now, MAPS_EVERY_MS);
         changed |=
@@ -213,6 +248,21 @@ impl Watched {
         if changed {
             self.generation += 1;
         }
+        self.ask_maps(machine, who, now);
+    }
+
+    /// Asks for its maps where it is time to.
+    pub(crate) fn ask_maps(
+        &mut self,
+        machine: &mut dyn Machine,
+        who: ProcessRef,
+        now: Stamp,
+    ) -> &Poll {
+        let ask = || Question::Maps(who);
+        if self.maps.ask(machine, ask, now, MAPS_EVERY_MS) {
+            self.generation += 1;
+        }
+        &self.maps
     }
 }
 

@@ -106,6 +106,7 @@ impl Memory {
             }),
             system: vec![(SystemCall::DeviceCount, call(Output::Number(1)))],
             devices: vec![DeviceSweep {
+                mig: None,
                 slot: 0,
                 asked: Groups::PROCESSES,
                 handle: succeeded(at),

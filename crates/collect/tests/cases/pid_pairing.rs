@@ -6,9 +6,9 @@ use std::io::Write as _;
 use std::path::Path;
 
 use collect::pairing::{
-    Candidate, Listed, Local, ORPHAN_GRACE, Outcome, Pair, Pairing, Sample, WINDOW_US, Why,
+    Candidate, Listed, Local, ORPHAN_GRACE, Outcome, Pair, Pairing, Sample, WINDOW_US,
 };
-use model::PidMark;
+use model::{MatchReason, PidMark};
 use serde::Deserialize;
 
 /// Start times may lie before the files' zero.
@@ -16,7 +16,8 @@ const ORIGIN_US: f64 = 1e12;
 
 /// What the sure pairs of histories must reach. Another implementation of the rules reached 97.2 % and 97.9 % on the
 /// histories here, and 98.2 % and 96.5 % on many more; each figure is the lower of the two less 1.5 points.
-const LEAST_RIGHT: [(Why, f64); 2] = [(Why::Count, 95.7), (Why::Start, 95.0)];
+const LEAST_RIGHT: [(MatchReason, f64); 2] =
+    [(MatchReason::Count, 95.7), (MatchReason::Start, 95.0)];
 
 /// Of all pairs at least this share must be sure, or caution was bought with blindness.
 const LEAST_SURE: f64 = 70.0;
@@ -214,6 +215,7 @@ fn sample(given: &CaseSample) -> Result<Sample, String> {
         cuda: local.cuda,
     });
     Ok(Sample {
+        lists_missing: false,
         now_us: since_origin(given.t),
         initial_namespace: given.init_ns,
         listed: listed.collect::<Result<_, _>>()?,
@@ -266,7 +268,7 @@ fn normalized(expected: &Expected) -> Expected {
 
 /// Right and all pairs, by reason.
 #[derive(Default)]
-struct Score(BTreeMap<Why, (u32, u32)>);
+struct Score(BTreeMap<MatchReason, (u32, u32)>);
 
 impl Score {
     fn count(&mut self, pair: &Pair, is_right: bool) {
@@ -276,7 +278,7 @@ impl Score {
     }
 
     /// Right and all pairs of these reasons.
-    fn of(&self, counts: impl Fn(Why) -> bool) -> (u32, u32) {
+    fn of(&self, counts: impl Fn(MatchReason) -> bool) -> (u32, u32) {
         let chosen = self.0.iter().filter(|(why, _)| counts(**why));
         chosen.fold((0, 0), |(right, all), (_, (r, a))| (right + r, all + a))
     }

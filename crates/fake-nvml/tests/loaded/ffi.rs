@@ -203,6 +203,71 @@ impl Loaded {
         success(code, ()).map(|()| (first, second))
     }
 
+    pub(crate) fn ecc_errors(&self, device: Handle, error: u32, counter: u32) -> Result<u64, i32> {
+        // SAFETY: the signature of this function.
+        let call = unsafe {
+            self.function::<unsafe extern "C" fn(Raw, u32, u32, *mut u64) -> i32>(
+                "nvmlDeviceGetTotalEccErrors",
+            )
+        };
+        let mut errors = 0;
+        // SAFETY: a number to write to.
+        success(
+            unsafe { call(device.raw(), error, counter, &raw mut errors) },
+            (),
+        )
+        .map(|()| errors)
+    }
+
+    /// With room for `count` addresses; gives the code and the count.
+    pub(crate) fn retired_pages(&self, device: Handle, cause: u32, mut count: u32) -> (i32, u32) {
+        // SAFETY: the signature of this function.
+        let call = unsafe {
+            self.function::<unsafe extern "C" fn(Raw, u32, *mut u32, *mut u64) -> i32>(
+                "nvmlDeviceGetRetiredPages",
+            )
+        };
+        let mut addresses = vec![0_u64; usize::try_from(count).unwrap()];
+        let room = if addresses.is_empty() {
+            std::ptr::null_mut()
+        } else {
+            addresses.as_mut_ptr()
+        };
+        // SAFETY: null, or room for that many.
+        let code = unsafe { call(device.raw(), cause, &raw mut count, room) };
+        (code, count)
+    }
+
+    pub(crate) fn remapped_rows(&self, device: Handle) -> Result<[u32; 4], i32> {
+        type Four = unsafe extern "C" fn(Raw, *mut u32, *mut u32, *mut u32, *mut u32) -> i32;
+        // SAFETY: the signature of this function.
+        let call = unsafe { self.function::<Four>("nvmlDeviceGetRemappedRows") };
+        let mut rows = [0; 4];
+        let [first, second, third, fourth] = &mut rows;
+        // SAFETY: four numbers to write to.
+        success(
+            unsafe { call(device.raw(), first, second, third, fourth) },
+            (),
+        )
+        .map(|()| rows)
+    }
+
+    /// The bytes of what is at the other end of a link.
+    pub(crate) fn link_remote(
+        &self,
+        name: &str,
+        device: Handle,
+        link: u32,
+    ) -> Result<Vec<u8>, i32> {
+        // SAFETY: the signature of these functions.
+        let call =
+            unsafe { self.function::<unsafe extern "C" fn(Raw, u32, *mut u64) -> i32>(name) };
+        let mut buffer = Buffer::new(128);
+        // SAFETY: no version of the structure is longer.
+        let code = unsafe { call(device.raw(), link, buffer.0.as_mut_ptr()) };
+        success(code, ()).map(|()| buffer.bytes())
+    }
+
     /// Calls with a structure of 128 bytes that starts with this version field, if any; gives the
     /// bytes after it.
     pub(crate) fn structure(

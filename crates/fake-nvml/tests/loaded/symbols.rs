@@ -32,6 +32,7 @@ fn what_each_generation_lacks_is_what_its_drivers_lack() {
         "nvmlDeviceGetMigMode",
         "nvmlDeviceGetAttributes_v2",
         "nvmlDeviceGetArchitecture",
+        "nvmlDeviceGetRemappedRows",
     ] {
         assert!(
             lacks(Generation::R390, name) && !lacks(Generation::R470, name),
@@ -42,8 +43,10 @@ fn what_each_generation_lacks_is_what_its_drivers_lack() {
         "nvmlDeviceGetComputeRunningProcesses_v3",
         "nvmlDeviceGetMemoryInfo_v2",
         "nvmlDeviceGetCurrentClocksEventReasons",
+        "nvmlDeviceGetSupportedClocksEventReasons",
         "nvmlDeviceGetProcessesUtilizationInfo",
         "nvmlDeviceGetJpgUtilization",
+        "nvmlDeviceGetOfaUtilization",
     ] {
         assert!(
             lacks(Generation::R470, name) && !lacks(Generation::R535, name),
@@ -118,19 +121,25 @@ fn shape(name: &str) -> Shape {
         return Shape::Other;
     };
     match what {
-        "Name" | "UUID" | "Serial" => Shape::Text,
+        "Name" | "UUID" | "Serial" | "VbiosVersion" | "BoardPartNumber" => Shape::Text,
         "ClockInfo"
         | "MaxClockInfo"
         | "Temperature"
         | "TemperatureThreshold"
         | "FanSpeed_v2"
-        | "PcieThroughput" => Shape::Chosen,
+        | "PcieThroughput"
+        | "NvLinkState"
+        | "NvLinkVersion" => Shape::Chosen,
         "EncoderUtilization"
         | "DecoderUtilization"
         | "JpgUtilization"
         | "OfaUtilization"
         | "CudaComputeCapability"
+        | "EccMode"
         | "MigMode" => Shape::Pair,
+        // Each in its own test.
+        "TotalEccErrors" | "RetiredPages" | "RemappedRows" => Shape::Other,
+        _ if what.starts_with("NvLinkRemotePciInfo") => Shape::Other,
         _ if what.starts_with("Count") || what.contains("Handle") => Shape::Other,
         _ if what.contains("Process") || what == "Samples" => Shape::Other,
         _ => Shape::Figure,

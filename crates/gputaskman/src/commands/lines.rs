@@ -1,9 +1,9 @@
 //! Snapshots as lines of JSON. While it is not known yet whether `--gpu` names a device, lines are held back: a command
 //! that is refused prints nothing.
 
-use model::{Selection, Snapshot};
+use model::{Selector, Snapshot};
 
-use super::check_selection;
+use super::selection::Check;
 use crate::failure::Failure;
 use crate::printing;
 
@@ -16,15 +16,23 @@ const MOST_HELD: usize = 256;
 pub(super) struct Lines {
     held: Vec<String>,
     open: bool,
+    check: Check,
+    selector: Option<Selector>,
 }
 
 impl Lines {
+    /// None yet, of the GPU with this name.
+    pub(super) fn of(selector: Option<&Selector>) -> Self {
+        Self {
+            selector: selector.cloned(),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn print(&mut self, snapshot: &Snapshot) -> Result<(), Failure> {
-        check_selection(snapshot)?;
+        self.check.pass(self.selector.as_ref(), snapshot)?;
         self.held.push(output::json::to_line(snapshot));
-        let undecided = snapshot.pending
-            && snapshot.devices.is_empty()
-            && matches!(snapshot.selection, Selection::One(_));
+        let undecided = snapshot.pending && snapshot.devices.is_empty() && self.selector.is_some();
         if undecided && !self.open && self.held.len() < MOST_HELD {
             return Ok(());
         }

@@ -7,8 +7,9 @@ mod record;
 mod replay;
 mod report;
 mod screen;
+mod selection;
 
-use model::{Snapshot, Text};
+use model::{Selector, Text};
 use raw::Settings;
 use sources::{LiveMachine, Options};
 
@@ -64,18 +65,28 @@ fn refuse_contradictions(cli: &Cli) -> Result<(), Failure> {
 fn settings(run: &Run) -> Settings {
     Settings {
         interval_ms: u64::try_from(run.interval().as_millis()).unwrap_or(u64::MAX),
-        gpu: match run.gpu {
-            Some(Gpu::One(index)) => Some(index),
-            Some(Gpu::All) | None => None,
-        },
+        gpu: selector(run).cloned(),
         probe: !run.no_probe,
         models: !run.no_models,
         gpu_layers: run.gpu_layers,
+        wake: run.wake,
+    }
+}
+
+/// The one GPU that was asked for.
+const fn selector(run: &Run) -> Option<&Selector> {
+    match &run.gpu {
+        Some(Gpu::One(selector)) => Some(selector),
+        Some(Gpu::All) | None => None,
     }
 }
 
 /// This machine, or the directory that stands for one.
 fn machine(run: &Run) -> Result<LiveMachine, Failure> {
+    machine_with(run, settings(run))
+}
+
+fn machine_with(run: &Run, settings: Settings) -> Result<LiveMachine, Failure> {
     if let Some(root) = &run.root
         && !root.is_dir()
     {
@@ -86,30 +97,9 @@ fn machine(run: &Run) -> Result<LiveMachine, Failure> {
     }
     Ok(LiveMachine::new(Options {
         root: run.root.clone(),
-        settings: settings(run),
+        settings,
         ..Options::default()
     }))
-}
-
-/// Refuses a GPU number that does not exist. Without any GPU there is nothing to refuse: what was
-/// looked for is more useful.
-fn check_selection(snapshot: &Snapshot) -> Result<(), Failure> {
-    let model::Selection::One(wanted) = snapshot.selection else {
-        return Ok(());
-    };
-    let count = snapshot.devices.len();
-    if count == 0 || snapshot.devices.iter().any(|device| device.index == wanted) {
-        return Ok(());
-    }
-    let range = if count == 1 {
-        "only GPU 0".to_owned()
-    } else {
-        format!("GPUs 0 to {}", count - 1)
-    };
-    Err(Failure::usage(
-        anyhow::anyhow!("GPU {wanted} does not exist: this machine has {range}"),
-        "gputaskman --list-gpus shows them",
-    ))
 }
 
 /// A machine's answers under another origin.

@@ -10,12 +10,14 @@ use anyhow::Context as _;
 use collect::{Collector, Pace};
 use raw::capture::{Manifest, Recorder, RecordingMachine, RedactingMachine, Redaction};
 use raw::{Machine, Relabelled};
+use sources::LiveMachine;
 
 use super::lines::Lines;
-use super::{check_selection, machine, report, synthetic};
+use super::selection::Check;
+use super::{machine, report, selection, synthetic};
 use crate::cli::{self, Cli};
 use crate::failure::{DONE, Failure, INTERRUPTED, Outcome};
-use crate::printing;
+use crate::{printing, sampling};
 
 pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
     let level = match options.redact {
@@ -23,7 +25,7 @@ pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
         cli::Redact::Paths => Redaction::Paths,
         cli::Redact::None => Redaction::None,
     };
-    let live = machine(&cli.run)?;
+    let live = checked_machine(cli)?;
     let interrupted = Arc::new(AtomicBool::new(false));
     let (flag, waker) = (Arc::clone(&interrupted), live.waker());
     sources::termination_signals(move |_| {
@@ -66,7 +68,7 @@ pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
             Redaction::None => "nothing hidden",
         }
     ));
-    let mut lines = Lines::default();
+    let mut lines = Lines::of(manifest.settings.gpu.as_ref());
     let taken = take(cli, options, &mut machine, &mut lines, &interrupted)
         .and_then(|taken| lines.end().map(|()| taken));
     let finished = machine
@@ -85,6 +87,23 @@ pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
     finished?;
     printing::note(&format!("{refreshes} refreshes recorded"));
     Ok(code)
+}
+
+/// This machine, on which the GPU that was named has been looked for: beneath redaction UUIDs are
+/// stand-ins, which neither what was typed nor a list of what is valid could be compared with.
+fn checked_machine(cli: &Cli) -> Result<LiveMachine, Failure> {
+    let Some(selector) = super::selector(&cli.run) else {
+        return machine(&cli.run);
+    };
+    let mut settings = super::settings(&cli.run);
+    let late = || printing::note("waiting for the driver");
+    let looked = sampling::once(&mut machine(&cli.run)?, late);
+    if let Ok(snapshot) = &looked {
+        selection::check(Some(selector), snapshot)?;
+    }
+    let devices = looked.as_ref().map_or(&[][..], |it| it.devices.as_slice());
+    settings.gpu = selection::without_uuid(selector.clone(), devices);
+    super::machine_with(&cli.run, settings)
 }
 
 /// The note of a directory is its path, which is a name that redaction cannot see.
@@ -106,6 +125,8 @@ fn take<M: Machine>(
     interrupted: &AtomicBool,
 ) -> Result<(u8, u64), Failure> {
     let mut collector = Collector::new(machine.facts());
+    let selector = machine.facts().settings.gpu.clone();
+    let mut check = Check::default();
     let mut refreshes = 0_u64;
     let mut started_ns = None;
     loop {
@@ -116,7 +137,7 @@ fn take<M: Machine>(
         };
         let snapshot = collector.tick(machine, tick);
         refreshes += u64::from(regular);
-        check_selection(&snapshot)?;
+        check.pass(selector.as_ref(), &snapshot)?;
         if cli.view.json {
             lines.print(&snapshot)?;
         }

@@ -11,7 +11,7 @@ use raw::capture::{Capture, ReplayMachine};
 use tui::{Message, Session};
 
 use super::lines::Lines;
-use super::{check_selection, report, screen};
+use super::{report, screen, selection};
 use crate::cli::{Cli, Gpu};
 use crate::failure::{DONE, Failure, Outcome};
 use crate::{printing, sampling};
@@ -57,8 +57,8 @@ pub(super) fn show(cli: &Cli, mut capture: Capture, session: Session, again: boo
             "the recording holds no refresh"
         )));
     }
-    match cli.run.gpu {
-        Some(Gpu::One(index)) => capture.manifest.settings.gpu = Some(index),
+    match &cli.run.gpu {
+        Some(Gpu::One(selector)) => capture.manifest.settings.gpu = Some(selector.clone()),
         Some(Gpu::All) => capture.manifest.settings.gpu = None,
         None => {}
     }
@@ -68,15 +68,15 @@ pub(super) fn show(cli: &Cli, mut capture: Capture, session: Session, again: boo
     }
     if cli.view.once || cli.view.json || !printing::to_terminal() {
         let last = last(&capture)?;
-        check_selection(&last)?;
+        selection::check(capture.manifest.settings.gpu.as_ref(), &last)?;
         return report::print(cli, &last);
     }
     if capture.manifest.settings.gpu.is_some() {
         // Refused before the screen opens; otherwise the screen need not wait for the whole file.
-        check_selection(&*last(&capture)?)?;
+        selection::check(capture.manifest.settings.gpu.as_ref(), &*last(&capture)?)?;
     }
     let interval = Duration::from_millis(capture.manifest.settings.interval_ms);
-    screen::open(cli, session, interval, move |sender| {
+    screen::open(cli, session, interval, None, move |sender| {
         loop {
             let mut machine = ReplayMachine::new(Arc::clone(&capture));
             let mut gone = false;
@@ -98,7 +98,7 @@ pub(super) fn show(cli: &Cli, mut capture: Capture, session: Session, again: boo
 
 /// Every refresh as one line of JSON.
 fn lines(capture: &Arc<Capture>) -> Outcome {
-    let mut lines = Lines::default();
+    let mut lines = Lines::of(capture.manifest.settings.gpu.as_ref());
     let mut code = DONE;
     for snapshot in sampling::replayed(capture) {
         lines.print(&snapshot)?;

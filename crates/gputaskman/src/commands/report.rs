@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::Snapshot;
 
-use super::{check_selection, machine};
+use super::{machine, selection, selector};
 use crate::cli::Cli;
 use crate::failure::{DONE, Failure, NO_GPU, Outcome};
 use crate::{printing, sampling};
@@ -12,14 +12,14 @@ use crate::{printing, sampling};
 /// `--once` and `--json`.
 pub(super) fn once(cli: &Cli) -> Outcome {
     let snapshot = take(cli)?;
-    check_selection(&snapshot)?;
+    selection::check(selector(&cli.run), &snapshot)?;
     print(cli, &snapshot)
 }
 
 /// `--list-gpus`.
 pub(super) fn list_gpus(cli: &Cli) -> Outcome {
     let snapshot = take(cli)?;
-    check_selection(&snapshot)?;
+    selection::check(selector(&cli.run), &snapshot)?;
     if cli.view.json {
         printing::data(&output::json::list_gpus(&snapshot))?;
     } else if snapshot.devices.is_empty() {

@@ -16,6 +16,7 @@ pub(super) fn open(
     cli: &Cli,
     session: Session,
     interval: Duration,
+    wake: Option<tui::Wake>,
     sample: impl FnOnce(Sender<Message>) + Send + 'static,
 ) -> Result<Exit, Failure> {
     let (sender, inbox): (_, Receiver<Message>) = channel();
@@ -38,6 +39,7 @@ pub(super) fn open(
         ascii: cli.view.ascii || !locale_is_utf8(),
         mouse: !cli.view.no_mouse,
         interval,
+        wake,
     };
     tui::run(options, inbox, sender)
         .context("cannot use the terminal")

@@ -138,7 +138,7 @@ fn process(snapshot: &Snapshot, pid: u32) -> &Process {
 fn sizes(snapshot: &Snapshot, pid: u32) -> (Result<u64, Gap>, Result<u64, Gap>) {
     let memory = &process(snapshot, pid).charges[0].memory;
     let size = |reading: &model::Reading<ChargedBytes>| match reading.known() {
-        Some(known) => Ok(known.size().0),
+        Some(known) => Ok(known.value().0),
         None => Err(reading.gap().unwrap()),
     };
     (size(&memory.vram), size(&memory.spill))
@@ -190,7 +190,7 @@ fn a_card_charges_each_byte_at_most_once() {
         process(&snapshot, 200).charges[0]
             .engines
             .graphics
-            .value()
+            .known()
             .is_some()
     );
 }
@@ -579,7 +579,7 @@ fn every_collected_text_is_charged_or_says_why_not() {
                 let charge = &process.charges[0];
                 let reasons = &charge.drm.as_ref().unwrap().reasons;
                 match (reasons.first(), charge.memory.spill.known()) {
-                    (None, Some(system)) => Ok(system.size().0),
+                    (None, Some(system)) => Ok(system.value().0),
                     (reason, None) => Err(reason.copied()),
                     (Some(reason), Some(_)) => panic!("{name}: {reason:?} and charged"),
                 }

@@ -225,6 +225,42 @@ fn two_hundred_processes_on_eight_gpus_are_two_hundred_rows() {
     }
 }
 
+/// A scenario, its cards that answer, and whose processes are listed.
+type Table = (&'static str, Scenario, usize, &'static [u32]);
+
+#[test]
+fn the_smaller_scenarios_give_their_tables_on_every_generation() {
+    let tables: [Table; 4] = [
+        ("idle", Scenario::idle(), 1, &[]),
+        (
+            "container_split",
+            Scenario::container_split(),
+            1,
+            &[324, 331],
+        ),
+        ("unified", Scenario::unified(), 1, &[7001]),
+        // The second is lost before its lists are read, the fourth refuses them, the fifth has no handle.
+        ("faulty", Scenario::faulty(), 5, &[5001, 5002, 5003, 5006]),
+    ];
+    for (name, scenario, devices, pids) in tables {
+        for generation in Generation::ALL {
+            let driver = driver(generation, &scenario);
+            let ran = Program::line("--json").driver(&driver).run();
+            let document = ran.ended(0).json();
+            json::every_null_has_its_reason(&document);
+            let mut expected = expected(&scenario, has_mps_list(generation));
+            expected.retain(|(pid, ..)| pids.contains(pid));
+            assert_eq!(expected.len(), pids.len(), "{name}");
+            assert_eq!(rows(&document), expected, "{name} on {generation:?}");
+            assert_eq!(
+                list(&document, "devices").len(),
+                devices,
+                "{name} on {generation:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn load_of_a_process_on_a_partitioned_gpu_is_unknown_and_says_so() {
     let scenario = Scenario::servers();

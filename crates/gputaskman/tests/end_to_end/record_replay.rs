@@ -125,6 +125,7 @@ fn misbehaving_drivers_replay_too() {
         Scenario::faulty(),
         Scenario::container_split(),
         Scenario::unified(),
+        Scenario::vgpu(),
         Scenario::servers(),
         Scenario::hanging(),
     ] {

@@ -254,49 +254,16 @@ fn no_models_reads_no_model_and_no_probe_asks_no_server() {
 }
 
 #[test]
-fn in_a_nested_namespace_no_number_is_looked_up() {
-    let machine = Machine::in_namespace("pid:[4026532211]");
-    machine.file(MODEL, models::whole(LLAMA));
-    machine.add(&Task::llama_server(500, MODEL, "-c 4096"));
-    let document = document(&machine, &[500]);
-    assert_eq!(document["mode"], "container");
-    assert_eq!(document["host"]["pid_namespace"], "nested");
-    let row = process(&document, 500);
-    assert_eq!(row["pid"], Value::Null);
-    assert_eq!(row["foreign_pid"], 500);
-    assert_eq!(row["pid_namespace"], "host");
-    for field in [
-        "name",
-        "exe",
-        "user",
-        "command_line",
-        "ports",
-        "container",
-        "runtimes",
-    ] {
-        assert_eq!(row[field], Value::Null, "{field}");
-        assert_eq!(
-            row["provenance"][field]["reason"], "outside_namespace",
-            "{field}"
-        );
-    }
-    assert_eq!(row["models"], serde_json::json!([]));
-    assert_eq!(row["devices"][0]["memory"]["vram_bytes"], MEMORY);
-    let text = run(&machine, &[500], "--once");
-    assert!(text.text().contains("H:500"), "{}", text.text());
-    for hidden in ["llama-server", "Tiny llama", "mona"] {
-        assert!(!text.text().contains(hidden), "{hidden} in {}", text.text());
-    }
-}
-
-#[test]
 fn an_unknown_namespace_is_not_taken_for_the_first() {
     let machine = server("-c 4096");
     let link = machine.folder().at("proc/self/ns/pid");
     std::fs::remove_file(&link).unwrap();
     let document = document(&machine, &[500]);
     assert_eq!(document["host"]["pid_namespace"], "unknown");
-    assert_eq!(process(&document, 500)["pid_namespace"], "host");
+    // It is matched like a number of another namespace, not looked up.
+    let row = process(&document, 500);
+    assert_eq!(row["foreign_pid"], 500);
+    assert_eq!(row["pid_match"]["why"], "count");
 }
 
 #[test]

@@ -18,6 +18,8 @@ pub(crate) struct Start {
     arguments: Vec<String>,
     holds: Option<PathBuf>,
     serves: Option<(String, PathBuf)>,
+    bind: Option<String>,
+    network: Option<String>,
 }
 
 impl Start {
@@ -30,6 +32,8 @@ impl Start {
             arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
             holds: None,
             serves: None,
+            bind: None,
+            network: None,
         }
     }
 
@@ -55,17 +59,48 @@ impl Start {
         self
     }
 
-    pub(crate) fn start(self) -> Waiting {
-        let mut command = Command::new(&self.program);
+    /// Listening here instead of on any free port of loopback.
+    #[must_use]
+    pub(crate) fn at(mut self, address: &str) -> Self {
+        self.bind = Some(address.to_owned());
+        self
+    }
+
+    /// In a network namespace of its own, with this address. Needs full rights; its argument 0 is its path.
+    #[must_use]
+    pub(crate) fn in_network(mut self, address: &str) -> Self {
+        self.network = Some(address.to_owned());
+        self
+    }
+
+    fn command(&self) -> Command {
+        let Some(address) = &self.network else {
+            let mut command = Command::new(&self.program);
+            command.arg0(&self.name).env_clear();
+            return command;
+        };
+        let prepare = "ip link set lo up && ip addr add \"$0/32\" dev lo && exec \"$@\"";
+        let mut command = Command::new("unshare");
         command
-            .arg0(&self.name)
+            .args(["--net", "sh", "-c", prepare, address])
+            .arg(&self.program)
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        command
+    }
+
+    pub(crate) fn start(self) -> Waiting {
+        let mut command = self.command();
+        command
             .args(["--ignored", "--exact", "--nocapture"])
             .args(["support::children::waits_until_its_input_ends", "--"])
             .args(&self.arguments)
-            .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
+        if let Some(address) = &self.bind {
+            command.env("BIND", address);
+        }
         if let Some(file) = &self.holds {
             command.env("HOLDS", file);
         }
@@ -118,7 +153,11 @@ pub(crate) fn many(count: usize) -> Vec<Waiting> {
 fn waits_until_its_input_ends() {
     let held = std::env::var_os("HOLDS").map(|path| std::fs::File::open(path).unwrap());
     if let Ok(answer) = std::env::var("SERVES") {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let listener = match std::env::var("BIND") {
+            Ok(address) => TcpListener::bind(address),
+            Err(_) => TcpListener::bind((Ipv4Addr::LOCALHOST, 0)),
+        };
+        let listener = listener.unwrap();
         std::thread::spawn(move || serve(&listener, &answer));
     }
     let mut output = std::io::stdout();

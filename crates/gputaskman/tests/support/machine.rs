@@ -38,6 +38,21 @@ impl Machine {
         Self(folder)
     }
 
+    /// Puts another NVIDIA card on the bus, or changes the power state of one.
+    pub(crate) fn card(&self, address: &str, status: &str, control: &str) {
+        for (file, text) in [
+            ("class", "0x030000"),
+            ("vendor", "0x10de"),
+            ("device", "0x2704"),
+            ("uevent", "DRIVER=nvidia"),
+            ("power/runtime_status", status),
+            ("power/control", control),
+        ] {
+            let path = format!("sys/bus/pci/devices/{address}/{file}");
+            self.0.write(&path, format!("{text}\n"));
+        }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }
@@ -57,11 +72,12 @@ impl Machine {
             name,
             uid,
             start_ticks,
+            virtual_bytes,
             ..
         } = task;
         let zeros = "0 ".repeat(13);
         let stat = format!(
-            "{pid} ({name}) S {parent} {pid} {pid} 0 -1 {zeros}{start_ticks} 1000000 500 0\n"
+            "{pid} ({name}) S {parent} {pid} {pid} 0 -1 {zeros}{start_ticks} {virtual_bytes} 500 0\n"
         );
         write("stat", fields(&stat, *start_ticks).as_bytes());
         let status = format!(
@@ -111,6 +127,8 @@ pub(crate) struct Task {
     pub(crate) name: String,
     pub(crate) uid: u32,
     pub(crate) start_ticks: u64,
+    /// Size of its address space.
+    pub(crate) virtual_bytes: u64,
     pub(crate) exe: String,
     pub(crate) cwd: String,
     pub(crate) arguments: Vec<String>,
@@ -132,6 +150,7 @@ impl Task {
             name: name.to_owned(),
             uid: 1000,
             start_ticks: 100_000 + u64::from(pid),
+            virtual_bytes: 1_000_000,
             exe: format!("/usr/bin/{name}"),
             cwd: "/".to_owned(),
             arguments: vec![format!("/usr/bin/{name}")],

@@ -81,11 +81,70 @@ impl Program {
         self
     }
 
+    /// As the user nobody; needs full rights.
+    #[must_use]
+    pub(crate) fn by_nobody(mut self) -> Self {
+        std::os::unix::process::CommandExt::uid(&mut self.0, 65534);
+        self
+    }
+
+    /// Runs it to its end, if it can be started at all.
+    pub(crate) fn try_run(mut self) -> Option<Ran> {
+        self.0.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let since = Instant::now();
+        let child = self.0.spawn().ok()?;
+        Some(Started { child, since }.finish())
+    }
+
     /// On the machine below this folder.
     #[must_use]
     pub(crate) fn root(mut self, folder: &Path) -> Self {
         self.0.arg("--root").arg(folder);
         self
+    }
+
+    /// As one of the processes of a new PID namespace, where so many others have `library` mapped. `None` where this
+    /// user may not make one.
+    pub(crate) fn in_a_new_pid_namespace(self, others: usize, library: &Path) -> Option<Self> {
+        let unshare: &[&str] = if rustix::process::geteuid().is_root() {
+            &["--pid", "--fork", "--mount-proc"]
+        } else {
+            &[
+                "--user",
+                "--map-root-user",
+                "--pid",
+                "--fork",
+                "--mount-proc",
+            ]
+        };
+        let may = Command::new("unshare")
+            .args(unshare)
+            .arg("true")
+            .stderr(Stdio::null())
+            .status();
+        if !may.is_ok_and(|status| status.success()) {
+            return None;
+        }
+        // The others end with the namespace, which ends with its first process, the shell.
+        let other = "LD_PRELOAD=$LIBRARY sleep 3600 >/dev/null 2>&1 & \
+                     until grep -q libcuda /proc/$!/maps 2>/dev/null; do :; done; ";
+        let script = format!("{}\"$@\"; exit $?", other.repeat(others));
+        let mut command = Command::new("unshare");
+        command
+            .args(unshare)
+            .args(["sh", "-c", &script, "sh"])
+            .arg(self.0.get_program())
+            .args(self.0.get_args())
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("LIBRARY", library)
+            .envs(
+                self.0
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
+            .stdin(Stdio::null());
+        Some(Self(command))
     }
 
     #[must_use]

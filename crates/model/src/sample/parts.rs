@@ -1,9 +1,13 @@
 //! The parts that samples are put together from.
 
-use crate::device::{CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor};
+use crate::device::{
+    CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor, Virtualization,
+};
 use crate::gap::Gap;
 use crate::ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
-use crate::process::{Charge, ChargedBytes, DriverLists, Engines, Process, ProcessMemory, Runtime};
+use crate::process::{
+    Charge, ChargedBytes, ChargedPercent, DriverLists, Engines, Process, ProcessMemory, Runtime,
+};
 use crate::reading::{
     Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,
     Source, Total,
@@ -88,6 +92,7 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
         driver: nvml("580.82.09".into(), "nvmlSystemGetDriverVersion"),
         cuda: nvml("13.0".into(), "nvmlSystemGetCudaDriverVersion_v2"),
         kind: DeviceKind::Discrete,
+        virtualization: nvml(Virtualization::None, "nvmlDeviceGetVirtualizationMode"),
         power_state: Reading::measured(
             PowerState::Active,
             from(Source::Sysfs, "power/runtime_status"),
@@ -110,6 +115,12 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
             Source::Nvml,
             "nvmlDeviceGetDecoderUtilization",
         ),
+        jpeg: nvml(Percent(0.0), "nvmlDeviceGetJpgUtilization"),
+        ofa: gone(
+            Gap::NotSupported,
+            Source::Nvml,
+            "nvmlDeviceGetOfaUtilization",
+        ),
         core_clock: nvml(Megahertz(2610), "nvmlDeviceGetClockInfo(GRAPHICS)"),
         memory_clock: nvml(Megahertz(11501), "nvmlDeviceGetClockInfo(MEM)"),
         video_clock: nvml(Megahertz(1950), "nvmlDeviceGetClockInfo(VIDEO)"),
@@ -130,6 +141,9 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
         performance_state: nvml(2, "nvmlDeviceGetPerformanceState"),
         sensors: Vec::new(),
         visible_loads: Vec::new(),
+        details: super::details::workstation(),
+        mig: gone(Gap::NotSupported, Source::Nvml, "nvmlDeviceGetMigMode"),
+        instances: Vec::new(),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: "ok".into(),
@@ -153,18 +167,24 @@ pub(super) fn charge(
             paged: gone(Gap::InputMissing, Source::Derived, "commit - vram - spill"),
         },
         engines: Engines {
-            busiest: nvml(Percent(sm), samples),
+            busiest: load(Percent(sm), samples),
             graphics: gone(Gap::NoCounter, Source::Nvml, "graphics engine"),
-            compute: nvml(Percent(sm), samples),
-            memory: nvml(Percent((sm / 2.0).floor()), samples),
+            compute: load(Percent(sm), samples),
+            memory: load(Percent((sm / 2.0).floor()), samples),
             copy: gone(Gap::NoCounter, Source::Nvml, "copy engine"),
-            encode: nvml(Percent(0.0), samples),
-            decode: nvml(Percent(0.0), samples),
+            encode: load(Percent(0.0), samples),
+            decode: load(Percent(0.0), samples),
+            jpeg: load(Percent(0.0), samples),
+            ofa: load(Percent(0.0), samples),
             video: gone(Gap::NotApplicable, Source::Nvml, "video engine"),
         },
         instance: None,
         drm: None,
     }
+}
+
+pub(super) const fn load(value: Percent, counter: &'static str) -> Reading<ChargedPercent> {
+    Reading::owned(value, from(Source::Nvml, counter))
 }
 
 pub(super) const LISTED: &str = "nvmlDeviceGetComputeRunningProcesses_v3";
@@ -200,8 +220,7 @@ pub(super) fn process(
             pid,
             start_ticks: Some(u64::from(pid) * 2),
         },
-        foreign_pid: None,
-        pid_mark: None,
+        pid_match: None,
         name: read(name.into(), "comm"),
         exe: read(format!("/usr/bin/{name}").into(), "exe"),
         user: read("ml".into(), "status"),
@@ -219,6 +238,7 @@ pub(super) fn process(
         segments_estimated: Vec::new(),
         receipt: None,
         server: None,
+        server_unasked: None,
     }
 }
 
@@ -367,6 +387,7 @@ pub(super) fn llama_server() -> Process {
     it.server = Some(Server {
         kind: "llama-server",
         port: 8080,
+        own_port: None,
         state: ServerState::Ready,
         context: props(8192, "/props n_ctx"),
         slots: props(1, "/props total_slots"),
@@ -391,7 +412,7 @@ pub(super) fn source(
 
 /// Puts devices and processes together and sums what may be summed, as the collector does.
 pub(super) fn snapshot(mut devices: Vec<Device>, mut processes: Vec<Process>) -> Snapshot {
-    let size = |charge: &Charge| charge.memory.vram.known().map(ChargedBytes::size);
+    let size = |charge: &Charge| charge.memory.vram.known().map(ChargedBytes::value);
     let measured = |charge: &Charge| charge.memory.vram.known().and_then(ChargedBytes::measured);
     processes.sort_by_key(|process| {
         let largest = process.charges.iter().filter_map(size).max();

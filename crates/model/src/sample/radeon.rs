@@ -3,7 +3,7 @@
 use super::parts::{charge, device, from, gone, process, snapshot, source};
 use crate::device::{DeviceKind, Sensor, SensorUnit, Vendor};
 use crate::gap::Gap;
-use crate::process::{Charge, ChargedBytes, DriverLists, DrmClients, KfdFigures};
+use crate::process::{Charge, ChargedBytes, ChargedPercent, DriverLists, DrmClients, KfdFigures};
 use crate::reading::{Estimated, Measured, Method, Missing, Reading, Source};
 use crate::snapshot::{Snapshot, SourceState};
 use crate::units::{Bytes, Percent};
@@ -55,7 +55,8 @@ pub fn radeon() -> Snapshot {
     let mut game = row(0, Ok(6000), Ok(640));
     with(&mut game, |drm| {
         drm.displaced = derived(2100, 2100);
-        drm.other_engines = vec![("jpeg".into(), load(Ok(3.0)))];
+        let share = Reading::measured(Percent(3.0), from(Source::Fdinfo, ENGINES));
+        drm.other_engines = vec![("vpe".into(), share)];
     });
     let mut compositor = row(0, Err(Gap::PrimaryNode), Err(Gap::PrimaryNode));
     with(&mut compositor, |drm| {
@@ -149,9 +150,9 @@ fn sensor(
     }
 }
 
-fn load(share: Result<f64, Gap>) -> Reading<Measured<Percent>> {
+fn load(share: Result<f64, Gap>) -> Reading<ChargedPercent> {
     match share {
-        Ok(share) => Reading::measured(Percent(share), from(Source::Fdinfo, ENGINES)),
+        Ok(share) => Reading::owned(Percent(share), from(Source::Fdinfo, ENGINES)),
         Err(gap) => gone(gap, Source::Fdinfo, ENGINES),
     }
 }
@@ -195,6 +196,8 @@ fn row(device_index: u32, vram: Result<u64, Gap>, system: Result<u64, Gap>) -> C
     engines.memory = load(Err(Gap::NoCounter));
     engines.encode = load(Err(Gap::NotApplicable));
     engines.decode = load(Err(Gap::NotApplicable));
+    engines.jpeg = load(Ok(0.0));
+    engines.ofa = load(Err(Gap::NoCounter));
     let nothing = |gap, counter| {
         Reading::Missing(Missing {
             gap,

@@ -23,6 +23,7 @@ pub fn snapshot(from: &Snapshot) -> v1::Document {
     let selected_device = match from.selection {
         Selection::One(index) => Some(index),
         Selection::All => traces.absent("selected_device", Gap::NotApplicable),
+        Selection::Nothing => traces.absent("selected_device", Gap::NotPresent),
     };
     let processes: Vec<v1::Process> = shown::processes(from)
         .map(|process| process::process(from, process))
@@ -125,7 +126,7 @@ fn status(from: &Snapshot, shown: usize) -> v1::ProcessStatus {
     v1::ProcessStatus {
         listed: match from.selection {
             Selection::All => from.process_status.listed,
-            Selection::One(_) => u32::try_from(shown).unwrap_or(u32::MAX),
+            Selection::One(_) | Selection::Nothing => u32::try_from(shown).unwrap_or(u32::MAX),
         },
         unreadable: from.process_status.unreadable,
         hidden: from.process_status.hidden,

@@ -5,7 +5,7 @@ use model::{
 };
 
 use super::provenance::{Traces, gone};
-use super::v1;
+use super::{mig, v1};
 
 pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
     let mut traces = Traces::new(now);
@@ -20,6 +20,7 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         driver: t.measured("driver", &device.driver, Clone::clone),
         cuda: t.measured("cuda", &device.cuda, Clone::clone),
         kind: device.kind.id(),
+        virtualization: t.measured("virtualization", &device.virtualization, |it| it.id()),
         power_state: t.measured("power_state", &device.power_state, |state| match state {
             PowerState::Active => "active",
             PowerState::Suspended => "suspended",
@@ -31,6 +32,8 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         }),
         encoder_pct: t.number("encoder_pct", &device.encoder, |share| share.0),
         decoder_pct: t.number("decoder_pct", &device.decoder, |share| share.0),
+        jpeg_pct: t.number("jpeg_pct", &device.jpeg, |share| share.0),
+        ofa_pct: t.number("ofa_pct", &device.ofa, |share| share.0),
         core_clock_mhz: t.measured("core_clock_mhz", &device.core_clock, |clock| clock.0),
         memory_clock_mhz: t.measured("memory_clock_mhz", &device.memory_clock, |clock| clock.0),
         video_clock_mhz: t.measured("video_clock_mhz", &device.video_clock, |clock| clock.0),
@@ -47,6 +50,8 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         performance_state: t.measured("performance_state", &device.performance_state, |state| {
             *state
         }),
+        details: super::device_details::details(t, now, &device.details),
+        mig: mig::mig(t, now, device),
         counter_status: device.counter_status.clone(),
         counter_adapter_matched: t.absent("counter_adapter_matched", Gap::NotApplicable),
         sensors: device.sensors.iter().map(|it| sensor(now, it)).collect(),
@@ -91,7 +96,9 @@ pub(super) fn entry(now: Stamp, device: &Device) -> v1::GpuEntry {
         pci: t.measured("pci", &device.pci, ToString::to_string),
         driver: t.measured("driver", &device.driver, Clone::clone),
         kind: device.kind.id(),
+        virtualization: t.measured("virtualization", &device.virtualization, |it| it.id()),
         vram_total_bytes: t.bytes("vram_total_bytes", &device.memory.total),
+        instances: mig::entries(now, device),
         provenance: traces.finish(),
     }
 }

@@ -7,7 +7,7 @@ use model::{
     Stamp, Text,
 };
 
-use super::provenance::Traces;
+use super::provenance::{Traces, basis_sentence};
 use super::v1::{self, Trace};
 use crate::format;
 
@@ -143,14 +143,17 @@ pub(super) fn receipt(t: &mut Traces, from: &Snapshot, process: &Process) -> Opt
     if !from.selection.includes(receipt.device_index) {
         return t.absent("receipt", Gap::NotApplicable);
     }
+    let charge = process.charge_on(receipt.device_index);
+    let basis = charge.and_then(|charge| charge.memory.vram.known()?.basis());
     let trace = Trace {
         method: Some("derived"),
         counter: Some("measured size - parts"),
+        detail: basis.map(|basis| basis_sentence(basis).to_owned()),
         ..Trace::new("estimated", Source::Derived.id())
     };
     t.enter("receipt.remainder_low_bytes", trace.clone());
     t.enter("receipt.remainder_high_bytes", trace);
-    if let Some(charge) = process.charge_on(receipt.device_index) {
+    if let Some(charge) = charge {
         t.charged("receipt.measured_bytes", &charge.memory.vram);
     }
     Some(v1::Receipt {
@@ -166,11 +169,14 @@ pub(super) fn receipt(t: &mut Traces, from: &Snapshot, process: &Process) -> Opt
 
 pub(super) fn server(t: &mut Traces, now: Stamp, process: &Process) -> Option<v1::Server> {
     let Some(server) = &process.server else {
-        return t.absent("server", Gap::NotFound);
+        return t.absent("server", process.server_unasked.unwrap_or(Gap::NotFound));
     };
     Some(v1::Server {
         kind: server.kind,
         port: server.port,
+        own_port: server
+            .own_port
+            .or_else(|| t.absent("server.own_port", Gap::NotApplicable)),
         state: server.state.id(),
         context: t.reported("server.context", &server.context),
         slots_total: t.reported("server.slots_total", &server.slots),

@@ -1,8 +1,8 @@
 //! A process and what it has on each device.
 
 use model::{
-    Charge, ChargedBytes, DrmClients, Engines, Gap, InferenceBasis, KfdFigures, PidMark, PidSpace,
-    Process, Reading, Snapshot, Stamp,
+    Charge, ChargedBytes, ContainerName, DrmClients, Engines, Gap, KfdFigures, PidMark, PidSpace,
+    Process, Reading, Snapshot, Stamp, Text,
 };
 
 use super::memory_part::{self, Place};
@@ -40,9 +40,7 @@ pub(super) fn process(from: &Snapshot, process: &Process) -> v1::Process {
                 })
                 .collect()
         }),
-        devices: shown::charges(from.selection, process)
-            .map(|on| charge(now, process, on))
-            .collect(),
+        devices: devices(t, from, process),
         models: process
             .models
             .iter()
@@ -64,11 +62,20 @@ pub(super) fn process(from: &Snapshot, process: &Process) -> v1::Process {
     }
 }
 
+fn devices(t: &mut Traces, from: &Snapshot, process: &Process) -> Vec<v1::Charge> {
+    if process.charges.is_empty() {
+        let _: Option<()> = t.absent("devices", Gap::NotListed);
+    }
+    shown::charges(from.selection, process)
+        .map(|on| charge(from.at, on))
+        .collect()
+}
+
 /// The number here, its namespace, and the driver's number where that is another.
 fn numbers(t: &mut Traces, process: &Process) -> (Option<u32>, &'static str, Option<u32>) {
     match process.key.space {
         PidSpace::Local => {
-            let foreign = process.foreign_pid;
+            let foreign = process.pid_match.map(|entry| entry.foreign_pid);
             let foreign = foreign.or_else(|| t.absent("foreign_pid", Gap::NotApplicable));
             (Some(process.key.pid), "local", foreign)
         }
@@ -92,22 +99,12 @@ fn start_time(t: &mut Traces, process: &Process) -> Option<String> {
 }
 
 fn pid_match(t: &mut Traces, process: &Process) -> Option<v1::PidMatch> {
-    let Some(mark) = process.pid_mark else {
+    let Some(entry) = process.pid_match else {
         return t.absent("pid_match", Gap::NotApplicable);
     };
-    let basis = process
-        .charges
-        .iter()
-        .find_map(|charge| charge.memory.vram.known()?.basis());
     Some(v1::PidMatch {
-        mark: match mark {
-            PidMark::Sure => "*",
-            PidMark::Guess => "?",
-        },
-        why: match basis {
-            Some(basis) => Some(basis_id(basis)),
-            None => t.absent("pid_match.why", Gap::InputMissing),
-        },
+        mark: mark(entry.why.mark()),
+        why: entry.why.code(),
     })
 }
 
@@ -126,13 +123,28 @@ fn container(t: &mut Traces, process: &Process, now: Stamp) -> Option<v1::Contai
         return None;
     }
     let container = t.measured("container", &process.container, Clone::clone)??;
+    let name = t.measured("container.name", &container.name, |it| it.name.clone());
+    let mut of_pod = |key, part: fn(&ContainerName) -> &Option<Text>| match &container.name {
+        Reading::Known(known) => {
+            let text = part(&known.value).clone();
+            text.or_else(|| t.absent(key, Gap::NotApplicable))
+        }
+        Reading::Missing(missing) => t.absent(key, missing.gap),
+    };
+    let pod_name = of_pod("container.pod_name", |it| &it.pod);
+    let pod_namespace = of_pod("container.pod_namespace", |it| &it.namespace);
+    let pod_uid = container.pod_uid;
     Some(v1::Container {
         runtime: container.runtime,
         id: container.id,
+        name,
+        pod_name,
+        pod_namespace,
+        pod_uid: pod_uid.or_else(|| t.absent("container.pod_uid", Gap::NotApplicable)),
     })
 }
 
-fn charge(now: Stamp, process: &Process, charge: &Charge) -> v1::Charge {
+fn charge(now: Stamp, charge: &Charge) -> v1::Charge {
     let mut traces = Traces::new(now);
     let t = &mut traces;
     let lists = charge.lists;
@@ -159,7 +171,7 @@ fn charge(now: Stamp, process: &Process, charge: &Charge) -> v1::Charge {
             None => t.absent("vram_inferred_by", Gap::NotApplicable),
         },
         vram_mark: match basis {
-            Some(basis) => Some(mark(process.pid_mark, basis)),
+            Some(basis) => Some(mark(basis.mark())),
             None => t.absent("vram_mark", Gap::NotApplicable),
         },
         vram_unattributed_reason: match charge.memory.vram.gap() {
@@ -174,11 +186,11 @@ fn charge(now: Stamp, process: &Process, charge: &Charge) -> v1::Charge {
     }
 }
 
-/// The mark of an inferred size: that of the process, else what the basis is worth.
-pub(crate) const fn mark(of_process: Option<PidMark>, basis: InferenceBasis) -> &'static str {
-    match (of_process, basis) {
-        (Some(PidMark::Guess), _) | (None, InferenceBasis::Order) => "?",
-        (Some(PidMark::Sure), _) | (None, InferenceBasis::Start | InferenceBasis::Count) => "*",
+/// The sign of how sure a match is.
+pub(crate) const fn mark(mark: PidMark) -> &'static str {
+    match mark {
+        PidMark::Sure => "*",
+        PidMark::Guess => "?",
     }
 }
 
@@ -186,8 +198,10 @@ fn memory(t: &mut Traces, charge: &Charge) -> v1::ChargeMemory {
     let memory = &charge.memory;
     let drm = charge.drm.as_deref();
     v1::ChargeMemory {
-        vram_bytes: t.charged("memory.vram_bytes", &memory.vram),
-        spill_bytes: t.charged("memory.spill_bytes", &memory.spill),
+        vram_bytes: t.charged("memory.vram_bytes", &memory.vram).map(|it| it.0),
+        spill_bytes: t
+            .charged("memory.spill_bytes", &memory.spill)
+            .map(|it| it.0),
         commit_bytes: t.bytes("memory.commit_bytes", &memory.commit),
         paged_bytes: t.derived("memory.paged_bytes", &memory.paged, None),
         vram_resident_bytes: match drm {
@@ -243,13 +257,15 @@ fn kfd(now: Stamp, figures: &KfdFigures) -> v1::Kfd {
 
 fn engines(t: &mut Traces, engines: &Engines) -> v1::Engines {
     v1::Engines {
-        gpu_pct: t.number("engines.gpu_pct", &engines.busiest, |share| share.0),
-        graphics_pct: t.number("engines.graphics_pct", &engines.graphics, |share| share.0),
-        compute_pct: t.number("engines.compute_pct", &engines.compute, |share| share.0),
-        memory_pct: t.number("engines.memory_pct", &engines.memory, |share| share.0),
-        copy_pct: t.number("engines.copy_pct", &engines.copy, |share| share.0),
-        encode_pct: t.number("engines.encode_pct", &engines.encode, |share| share.0),
-        decode_pct: t.number("engines.decode_pct", &engines.decode, |share| share.0),
-        video_pct: t.number("engines.video_pct", &engines.video, |share| share.0),
+        gpu_pct: t.load("engines.gpu_pct", &engines.busiest),
+        graphics_pct: t.load("engines.graphics_pct", &engines.graphics),
+        compute_pct: t.load("engines.compute_pct", &engines.compute),
+        memory_pct: t.load("engines.memory_pct", &engines.memory),
+        copy_pct: t.load("engines.copy_pct", &engines.copy),
+        encode_pct: t.load("engines.encode_pct", &engines.encode),
+        decode_pct: t.load("engines.decode_pct", &engines.decode),
+        jpeg_pct: t.load("engines.jpeg_pct", &engines.jpeg),
+        ofa_pct: t.load("engines.ofa_pct", &engines.ofa),
+        video_pct: t.load("engines.video_pct", &engines.video),
     }
 }

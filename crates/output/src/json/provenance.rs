@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use model::{
-    Bytes, ChargedBytes, Estimated, Gap, InferenceBasis, Measured, Missing, Percent, Provenance,
-    Reading, Reported, Source, Stamp, Total,
+    Bytes, Charged, ChargedPercent, Estimated, Gap, InferenceBasis, Measured, Missing, Percent,
+    Provenance, Reading, Reported, Source, Stamp, Total,
 };
 
 use super::v1::{ProvenanceMap, Trace};
@@ -114,28 +114,46 @@ impl Traces {
         self.measured(key, reading, |bytes| bytes.0)
     }
 
-    pub(super) fn charged(
+    /// A value with its owner.
+    pub(super) fn charged<T: Copy>(
         &mut self,
         key: &'static str,
-        reading: &Reading<ChargedBytes>,
-    ) -> Option<u64> {
+        reading: &Reading<Charged<T>>,
+    ) -> Option<T> {
         match reading {
-            Reading::Known(ChargedBytes::Measured(measured)) => {
+            Reading::Known(Charged::Measured(measured)) => {
                 self.present(key, "measured", measured.from);
-                Some(measured.value.0)
+                Some(measured.value)
             }
-            Reading::Known(ChargedBytes::Inferred(inferred)) => {
+            Reading::Known(Charged::Inferred(inferred)) => {
                 let trace = Trace {
                     detail: Some(basis_sentence(inferred.basis).into()),
                     ..present(self.now, "inferred", inferred.from)
                 };
                 self.enter(key, trace);
-                Some(inferred.value.0)
+                Some(inferred.value)
             }
             Reading::Missing(missing) => {
                 self.gone(key, missing);
                 None
             }
+        }
+    }
+
+    /// A load with its owner. One that is not finite is no measurement.
+    pub(super) fn load(
+        &mut self,
+        key: &'static str,
+        reading: &Reading<ChargedPercent>,
+    ) -> Option<f64> {
+        match reading {
+            Reading::Known(charged) if !charged.value().0.is_finite() => {
+                let gap = Gap::Implausible;
+                let from = charged.from();
+                self.gone(key, &Missing { gap, from });
+                None
+            }
+            reading => self.charged(key, reading).map(|load| load.0),
         }
     }
 
@@ -329,7 +347,7 @@ pub(super) fn absent(gap: Gap) -> Trace {
 }
 
 /// The stable name of a basis (`vram_inferred_by`).
-pub(crate) const fn basis_id(basis: InferenceBasis) -> &'static str {
+pub(super) const fn basis_id(basis: InferenceBasis) -> &'static str {
     match basis {
         InferenceBasis::Start => "start",
         InferenceBasis::Count => "count",
@@ -337,10 +355,11 @@ pub(crate) const fn basis_id(basis: InferenceBasis) -> &'static str {
     }
 }
 
-const fn basis_sentence(basis: InferenceBasis) -> &'static str {
+/// What the owner of a measured value rests on.
+pub(super) const fn basis_sentence(basis: InferenceBasis) -> &'static str {
     match basis {
-        InferenceBasis::Start => "measured size; the owner was seen starting",
-        InferenceBasis::Count => "measured size; every entry and candidate is accounted for",
-        InferenceBasis::Order => "measured size; the owner is a guess by start order",
+        InferenceBasis::Start => "measured; the owner was seen starting",
+        InferenceBasis::Count => "measured; every entry and candidate is accounted for",
+        InferenceBasis::Order => "measured; the owner is a guess by start order",
     }
 }

@@ -10,7 +10,7 @@ pub(super) fn totals(from: &Snapshot, traces: &mut Traces) -> v1::Totals {
     let (measured, inferred) = shown::totals(from);
     let measured = match from.selection {
         Selection::All => from.measured_process_vram,
-        Selection::One(_) => measured,
+        Selection::One(_) | Selection::Nothing => measured,
     };
     let mut sum = |key: &'static str, total: Total| {
         if from.devices.is_empty() {

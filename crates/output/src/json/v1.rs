@@ -4,6 +4,7 @@
 //! expect new words.
 
 mod device;
+mod mig;
 mod process;
 
 use std::borrow::Cow;
@@ -12,7 +13,8 @@ use model::Text;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-pub use device::{CategoryBytes, Device, DeviceMemory, Sensor};
+pub use device::{CategoryBytes, Device, DeviceDetails, DeviceMemory, NvLink, Sensor};
+pub use mig::{Mig, MigAttributes, MigEntry, MigInstance, MigMemory};
 pub use process::{
     Charge, ChargeMemory, Container, DrmClients, Engines, Evidence, Instance, Kfd, Model,
     NamedEngine, PidMatch, Process, Receipt, Runtime, SegmentEstimated, SegmentReported, Server,
@@ -104,8 +106,12 @@ pub struct GpuEntry {
     pub driver: Option<Text>,
     /// Memory architecture.
     pub kind: &'static str,
+    /// How it reaches this system.
+    pub virtualization: Option<&'static str>,
     /// All device memory, bytes.
     pub vram_total_bytes: Option<u64>,
+    /// Its MIG instances; none of a device that is not split.
+    pub instances: Vec<MigEntry>,
     /// Classes and reasons.
     pub provenance: ProvenanceMap,
 }

@@ -1,8 +1,7 @@
 //! The block of one GPU, and the list of GPUs.
 
 use model::{
-    ChargedBytes, Device, DeviceKind, Gap, Measured, Percent, PowerState, Reading, Snapshot, Text,
-    Total,
+    ChargedBytes, Device, Gap, Measured, Percent, PowerState, Reading, Snapshot, Text, Total,
 };
 
 use super::notes::{Cell, Notes, with_ages};
@@ -25,7 +24,7 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, dev
         "encoder load",
         "decoder load",
     ];
-    let items = shares
+    let mut items: Vec<(String, Option<u64>)> = shares
         .into_iter()
         .zip(fields)
         .map(|((label, reading), field)| {
@@ -35,11 +34,20 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, dev
             (format!("{label} {}", cell.text), cell.old_ms)
         })
         .collect();
+    // Two engines that many devices lack: JSON and the interface say why.
+    for (label, reading) in [("jpeg", &device.jpeg), ("ofa", &device.ofa)] {
+        if let Reading::Known(share) = reading {
+            let text = format!("{label} {}", format::percent_long(share.value));
+            items.push((text, notes.old(share.from.at)));
+        }
+    }
     page.items("  activity  ", &with_ages(items));
     sensors(page, notes, device, &subject);
     further(page, notes, device);
     pcie(page, notes, device, &subject);
+    super::attention::write(page, notes, device);
     by_type(page, notes, snapshot, device, &subject);
+    super::mig::write(page, notes, device, &subject);
     if &*device.counter_status != "ok" {
         page.sentence("  status    ", &device.counter_status);
     }
@@ -64,11 +72,7 @@ fn identity(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) 
     }
     let pci = notes.measured("PCI address", subject, &device.pci, ToString::to_string);
     items.push(format!("pci {}", pci.text));
-    match device.kind {
-        DeviceKind::Integrated => items.push("integrated".into()),
-        DeviceKind::Unified => items.push("unified memory".into()),
-        DeviceKind::Discrete | DeviceKind::Unknown => {}
-    }
+    items.extend(device.labels().map(str::to_owned));
     match &device.power_state {
         Reading::Known(state) if state.value == PowerState::Suspended => {
             items.push("suspended".into());
@@ -305,8 +309,13 @@ pub(super) fn list(snapshot: &Snapshot) -> String {
                 device.uuid.gap(),
             ),
         ];
+        let asleep = device.power_state.value() == Some(&PowerState::Suspended);
+        let labels = asleep.then_some("suspended").into_iter();
+        let labels = labels.chain(device.labels()).map(str::to_owned);
+        let columns: Vec<String> = columns.into_iter().chain(labels).collect();
         out.push_str(format::sanitize(&columns.join("  ")).trim_end());
         out.push('\n');
+        super::mig::list(&mut out, device, label + 2 + widest);
     }
     out
 }

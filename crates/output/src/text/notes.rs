@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use model::{
-    Bytes, Estimated, Gap, Measured, PidSpace, Provenance, Reading, Reported, Snapshot, Stamp,
+    Bytes, ChargedPercent, Estimated, Gap, Measured, PidSpace, Provenance, Reading, Reported,
+    Snapshot, Stamp,
 };
 
 use super::page::Page;
+use crate::json::mark;
 use crate::{format, shown};
 
 /// A reading older than this is shown with its age. Below it, it belongs to the refresh.
@@ -102,7 +104,7 @@ impl Notes {
             reported: false,
             inferred: rows.any(|(process, charge)| {
                 let vram = charge.memory.vram.known();
-                process.pid_mark.is_some() || vram.is_some_and(|size| size.basis().is_some())
+                process.pid_match.is_some() || vram.is_some_and(|size| size.basis().is_some())
             }),
             foreign: shown::processes(snapshot).any(|process| process.key.space == PidSpace::Host),
         }
@@ -175,6 +177,26 @@ impl Notes {
     ) -> Cell {
         match reading {
             Reading::Known(it) => self.known(field, subject, show(&it.value), it.from),
+            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+        }
+    }
+
+    /// A load with the mark of a matched owner.
+    pub(super) fn load(
+        &mut self,
+        field: &'static str,
+        subject: &str,
+        reading: &Reading<ChargedPercent>,
+    ) -> Cell {
+        match reading {
+            Reading::Known(it) => {
+                let text = format::percent(it.value());
+                let mut cell = self.known(field, subject, text, it.from());
+                if let Some(basis) = it.basis() {
+                    cell.text = format!("{} {}", cell.text, mark(basis.mark()));
+                }
+                cell
+            }
             Reading::Missing(missing) => self.missing(field, subject, missing.gap),
         }
     }

@@ -1,11 +1,17 @@
 //! The last column of a row: what the process runs.
 
-use model::{Charge, Model, Process, Reading};
+use model::{Charge, Container, Model, Process, Reading};
 
 use super::notes::Notes;
+use crate::format;
 
-/// Its first model with quantization and label, or its runtimes; then container and partition.
-pub(super) fn what(notes: &mut Notes, subject: &str, process: &Process, charge: &Charge) -> String {
+/// Its first model with quantization and label, or its runtimes; then the partition.
+pub(super) fn what(
+    notes: &mut Notes,
+    subject: &str,
+    process: &Process,
+    charge: Option<&Charge>,
+) -> String {
     let mut text = match process.models.as_slice() {
         [first, rest @ ..] => {
             let more = match rest.len() {
@@ -14,22 +20,62 @@ pub(super) fn what(notes: &mut Notes, subject: &str, process: &Process, charge: 
             };
             format!("{} [{}]{more}", title(first), first.label.id())
         }
-        [] => runtimes(notes, subject, process),
+        [] => {
+            // Looked for and not found is one thing, not to be seen another.
+            if let Some(gap) = process.runtimes.gap() {
+                notes.gap("MODEL", subject, gap);
+            }
+            runtimes(notes, subject, process)
+        }
     };
-    // A row with a model has a line of its own for it.
-    if let (Some(place), true) = (container(process), process.models.is_empty()) {
-        text = format!("{text}  {place}");
-    }
-    if let Some((gpu, compute)) = charge.instance {
+    if let Some((gpu, compute)) = charge.and_then(|it| it.instance) {
         text = format!("{text}  MIG {gpu}/{compute}");
     }
     text
 }
 
-/// Where it runs, if in a container.
-pub(super) fn container(process: &Process) -> Option<String> {
-    let container = process.container.value()?.as_ref()?;
-    Some(format!("in {} {}", container.runtime, container.id))
+/// The container, as short as the table wants it: what it is called and its identifier, one of them
+/// where both are too long; `-` for none.
+pub(super) fn container(container: Option<&Container>, columns: usize) -> String {
+    let Some(container) = container else {
+        return "-".into();
+    };
+    let id = || container.id.to_string();
+    let (called, alone) = match container.name.value() {
+        // The identifier of LXC is the name.
+        Some(named) if *named.name == *container.id => return id(),
+        Some(named) => (named.label(), named.label()),
+        None => (container.runtime.to_owned(), id()),
+    };
+    let both = format!("{called} {}", container.id);
+    if format::display_width(&format::sanitize(&both)) <= columns {
+        both
+    } else {
+        alone
+    }
+}
+
+/// Runtime, identifier, name, pod.
+pub(super) fn place(notes: &mut Notes, subject: &str, container: &Container) -> Vec<String> {
+    let name = notes.measured("container name", subject, &container.name, |it| {
+        it.name.to_string()
+    });
+    let pod = container.name.value().and_then(|it| {
+        let pod = it.pod.as_ref()?;
+        Some(match &it.namespace {
+            Some(namespace) => format!("pod {namespace}/{pod}"),
+            None => format!("pod {pod}"),
+        })
+    });
+    let uid = container
+        .pod_uid
+        .as_ref()
+        .map(|uid| format!("pod UID {uid}"));
+    let first = [
+        format!("{} {}", container.runtime, container.id),
+        format!("name {}", name.text),
+    ];
+    first.into_iter().chain(pod).chain(uid).collect()
 }
 
 fn title(model: &Model) -> String {

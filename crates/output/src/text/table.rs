@@ -11,6 +11,13 @@ use crate::{format, shown};
 /// Subject of a note about a column that is left out.
 const EVERY_ROW: &str = "every row";
 
+/// Heading of the container's column.
+const CONTAINER: &str = "CONTAINER";
+
+/// Least and most columns of it: a short identifier alone, and one with a name.
+const LEAST_OF_CONTAINER: usize = 12;
+const MOST_OF_CONTAINER: usize = 28;
+
 /// Columns of a size with its mark.
 const SIZE: usize = 7;
 
@@ -21,12 +28,15 @@ struct Layout {
     gpu: bool,
     spill: bool,
     paged: bool,
-    load: bool,
+    /// Width of the column, where there is one: a mark needs two more.
+    load: Option<usize>,
+    /// Width of the container's column, where there is one.
+    container: Option<usize>,
 }
 
 pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot) {
     let rows: Vec<(&Process, &Charge)> = shown::rows(snapshot).collect();
-    if rows.is_empty() {
+    if shown::processes(snapshot).next().is_none() {
         page.line("processes");
         page.line("  none listed");
         return;
@@ -35,8 +45,11 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot) {
     page.line(&head(&layout, page.width()));
     for process in shown::processes(snapshot) {
         for charge in shown::charges(snapshot.selection, process) {
-            row(page, notes, &layout, process, charge);
+            row(page, notes, &layout, process, Some(charge));
             clients(page, charge, layout.pid + 2);
+        }
+        if process.charges.is_empty() {
+            row(page, notes, &layout, process, None);
         }
         workload::write(page, notes, snapshot, process, layout.pid + 2);
     }
@@ -53,8 +66,8 @@ fn layout(
         let widths = texts.map(|text| format::display_width(&format::sanitize(&text)));
         widths.fold(0, usize::max).clamp(least, most)
     };
-    let mut pids = rows.iter().map(|(process, _)| process.key.to_string());
-    let mut names = rows.iter().filter_map(|(process, _)| {
+    let mut pids = shown::processes(snapshot).map(|process| process.key.to_string());
+    let mut names = shown::processes(snapshot).filter_map(|process| {
         let name = process.name.value()?;
         Some(name.to_string())
     });
@@ -73,8 +86,13 @@ fn layout(
         }
         !open
     };
+    let mut containers = rows.iter().filter_map(|(process, _)| {
+        let container = process.container.value()?.as_ref()?;
+        Some(process::container(Some(container), usize::MAX))
+    });
     let memory = rows.iter().map(|(_, charge)| &charge.memory);
-    Layout {
+    let mut layout = Layout {
+        container: None,
         pid,
         name,
         gpu: snapshot.selected_devices().count() > 1,
@@ -83,8 +101,23 @@ fn layout(
         load: kept(
             "GPU%",
             &mut rows.iter().map(|(_, on)| on.engines.busiest.gap()),
-        ),
+        )
+        .then(|| {
+            let is_marked = |(_, on): &(_, &Charge)| {
+                let load = on.engines.busiest.known();
+                load.is_some_and(|load| load.basis().is_some())
+            };
+            if rows.iter().any(is_marked) { 6 } else { 4 }
+        }),
+    };
+    let widest = widest(&mut containers, 0, MOST_OF_CONTAINER);
+    if widest > 0 {
+        // Three fifths of what is left; on a page too narrow for an identifier only the line below a row tells.
+        let taken = format::display_width(&head(&layout, 0)) + 2;
+        let room = width.saturating_sub(taken) * 3 / 5;
+        layout.container = Some(widest.min(room)).filter(|_| room >= LEAST_OF_CONTAINER);
     }
+    layout
 }
 
 fn head(layout: &Layout, width: usize) -> String {
@@ -103,7 +136,10 @@ fn head(layout: &Layout, width: usize) -> String {
     title(true, "VRAM  ", SIZE);
     title(layout.spill, "SPILL  ", SIZE);
     title(layout.paged, "PAGED  ", SIZE);
-    title(layout.load, "GPU%", 4);
+    title(layout.load.is_some(), "GPU%", layout.load.unwrap_or(4));
+    if let Some(columns) = layout.container {
+        cells.push(format::pad_end(CONTAINER, columns));
+    }
     let taken = format::display_width(&cells.join("  ")) + 2;
     let last = ["MODEL / RUNTIMES", "MODEL"]
         .into_iter()
@@ -112,11 +148,19 @@ fn head(layout: &Layout, width: usize) -> String {
     cells.join("  ")
 }
 
-fn row(page: &mut Page, notes: &mut Notes, layout: &Layout, process: &Process, charge: &Charge) {
-    let subject = if layout.gpu && process.charges.len() > 1 {
-        format!("{} on GPU {}", process.key, charge.device_index)
-    } else {
-        process.key.to_string()
+/// A row; without a charge that of a process that no entry of the driver's was matched to.
+fn row(
+    page: &mut Page,
+    notes: &mut Notes,
+    layout: &Layout,
+    process: &Process,
+    charge: Option<&Charge>,
+) {
+    let subject = match charge {
+        Some(charge) if layout.gpu && process.charges.len() > 1 => {
+            format!("{} on GPU {}", process.key, charge.device_index)
+        }
+        _ => process.key.to_string(),
     };
     let name = notes.measured("NAME", &subject, &process.name, |name| match &**name {
         "" => "-".into(),
@@ -127,29 +171,29 @@ fn row(page: &mut Page, notes: &mut Notes, layout: &Layout, process: &Process, c
         format::fit(&name.text, layout.name),
         format::pad_end(process.category.label(), 8),
     ];
-    if layout.gpu {
-        cells.push(format::pad_start(&charge.device_index.to_string(), 3));
-    }
-    let memory = &charge.memory;
-    cells.push(size(notes, "VRAM", &subject, process, &memory.vram));
-    if layout.spill {
-        cells.push(size(notes, "SPILL", &subject, process, &memory.spill));
-    }
-    if layout.paged {
-        if let Reading::Known(Estimated { from, .. }) = &memory.paged {
-            notes.age("PAGED", &subject, from.at);
+    match charge {
+        Some(charge) => figures(&mut cells, notes, layout, &subject, charge),
+        None => {
+            let gap = notes.gap("VRAM", &subject, Gap::NotListed);
+            let mut blank = |on: bool, text: &str, columns: usize| {
+                if on {
+                    cells.push(format::pad_start(text, columns));
+                }
+            };
+            blank(layout.gpu, "-", 3);
+            blank(true, &format!("{gap}  "), SIZE);
+            blank(layout.spill, &format!("{gap}  "), SIZE);
+            blank(layout.paged, &format!("{gap}  "), SIZE);
+            blank(layout.load.is_some(), gap, layout.load.unwrap_or(4));
         }
-        let paged = notes.estimated("PAGED", &subject, &memory.paged);
-        cells.push(format::pad_start(&(paged.text + "  "), SIZE));
     }
-    if layout.load {
-        if let Reading::Known(load) = &charge.engines.busiest {
-            notes.age("GPU%", &subject, load.from.at);
-        }
-        let load = notes.measured("GPU%", &subject, &charge.engines.busiest, |share| {
-            format::percent(*share)
+    if let Some(columns) = layout.container {
+        let container = notes.measured(CONTAINER, &subject, &process.container, |it| {
+            process::container(it.as_ref(), columns)
         });
-        cells.push(format::pad_start(&load.text, 4));
+        let text = format::sanitize(&container.text);
+        let text = format::middle_ellipsis(&text, columns);
+        cells.push(format::pad_end(&text, columns));
     }
     let taken = format::display_width(&cells.join("  ")) + 2;
     let last = process::what(notes, &subject, process, charge);
@@ -178,21 +222,50 @@ fn clients(page: &mut Page, charge: &Charge, indent: usize) {
     }
 }
 
+/// The cells of what a process has on one device.
+fn figures(
+    cells: &mut Vec<String>,
+    notes: &mut Notes,
+    layout: &Layout,
+    subject: &str,
+    charge: &Charge,
+) {
+    if layout.gpu {
+        cells.push(format::pad_start(&charge.device_index.to_string(), 3));
+    }
+    let memory = &charge.memory;
+    cells.push(size(notes, "VRAM", subject, &memory.vram));
+    if layout.spill {
+        cells.push(size(notes, "SPILL", subject, &memory.spill));
+    }
+    if layout.paged {
+        if let Reading::Known(Estimated { from, .. }) = &memory.paged {
+            notes.age("PAGED", subject, from.at);
+        }
+        let paged = notes.estimated("PAGED", subject, &memory.paged);
+        cells.push(format::pad_start(&(paged.text + "  "), SIZE));
+    }
+    if let Some(columns) = layout.load {
+        if let Reading::Known(load) = &charge.engines.busiest {
+            notes.age("GPU%", subject, load.at());
+        }
+        let load = notes.load("GPU%", subject, &charge.engines.busiest);
+        cells.push(format::pad_start(&load.text, columns));
+    }
+}
+
 /// A size with the mark of its owner; the last two columns are the mark's.
 fn size(
     notes: &mut Notes,
     field: &'static str,
     subject: &str,
-    process: &Process,
     reading: &Reading<ChargedBytes>,
 ) -> String {
     let text = match reading {
         Reading::Known(known) => {
             notes.age(field, subject, known.at());
-            let mark = known
-                .basis()
-                .map_or(" ", |basis| mark(process.pid_mark, basis));
-            format!("{} {mark}", format::size(known.size()))
+            let mark = known.basis().map_or(" ", |basis| mark(basis.mark()));
+            format!("{} {mark}", format::size(known.value()))
         }
         Reading::Missing(missing) => format!("{}  ", notes.gap(field, subject, missing.gap)),
     };

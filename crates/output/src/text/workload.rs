@@ -1,15 +1,14 @@
 //! Under a row: its match, its models with evidence, what is inside its memory, its server.
 
 use model::{
-    Bytes, Estimated, Model, PidMark, PidSpace, Placement, Process, Reading, Reported, Segment,
-    SegmentKind, Snapshot,
+    Bytes, Estimated, Model, PidMark, Placement, Process, Reading, Reported, Segment, SegmentKind,
+    Snapshot,
 };
 
 use super::notes::{Cell, Notes, with_ages};
 use super::page::Page;
 use super::process;
 use crate::format;
-use crate::json::basis_id;
 
 pub(super) fn write(
     page: &mut Page,
@@ -20,21 +19,19 @@ pub(super) fn write(
 ) {
     let subject = process.key.to_string();
     let label = |name: &str| format!("{:indent$}{name:8}  ", "");
-    if let (Some(number), PidSpace::Local) = (process.foreign_pid, process.key.space) {
-        let basis = process
-            .charges
-            .iter()
-            .find_map(|charge| charge.memory.vram.known()?.basis());
-        let by = basis.map_or_else(String::new, |basis| format!(" by {}", basis_id(basis)));
-        let sure = match process.pid_mark {
-            Some(PidMark::Sure) => ": sure",
-            Some(PidMark::Guess) => ": a guess",
-            None => "",
+    if let Some(entry) = process.pid_match {
+        let how = match entry.why.mark() {
+            PidMark::Sure => "sure: ",
+            PidMark::Guess => "",
         };
-        page.line(&format!(
-            "{}the driver's number {number}{by}{sure}",
-            label("match")
-        ));
+        page.sentence(
+            &label("match"),
+            &format!(
+                "the driver's number {}; {how}{}",
+                entry.foreign_pid,
+                entry.why.sentence()
+            ),
+        );
     }
     for model in &process.models {
         page.items(&label("model"), &facts(notes, &subject, process, model));
@@ -50,20 +47,22 @@ pub(super) fn write(
     }
     if !process.models.is_empty() {
         let runtimes = process::runtimes(notes, &subject, process);
-        let place = process::container(process);
-        page.items(
-            &label("runtimes"),
-            &[vec![runtimes], place.into_iter().collect()].concat(),
-        );
+        page.items(&label("runtimes"), &[runtimes]);
+    }
+    if let Some(Some(container)) = process.container.value() {
+        page.items(&label("in"), &process::place(notes, &subject, container));
     }
     let inside = inside(notes, &subject, snapshot, process);
     page.items(&label("inside"), &inside);
     if let Some(server) = &process.server {
         let context = notes.reported("server context", &subject, &server.context, u64::to_string);
         let slots = notes.reported("server slots", &subject, &server.slots, u64::to_string);
+        let behind = server.own_port.map_or(String::new(), |own| {
+            format!(", which leads to its own port {own}")
+        });
         let state = server.state.id().replace('_', " ");
         let mut items = vec![
-            format!("{} on port {}", server.kind, server.port),
+            format!("{} on port {}{behind}", server.kind, server.port),
             state,
             format!("context {}", context.text),
             format!("slots {}", slots.text),
@@ -72,6 +71,9 @@ pub(super) fn write(
             items.push(format!("(answered {} ago)", format::age(old_ms)));
         }
         page.items(&label("server"), &items);
+    } else if let Some(gap) = process.server_unasked {
+        let text = notes.gap("server", &subject, gap);
+        page.items(&label("server"), &[format!("not asked: {text}")]);
     }
 }
 

@@ -69,6 +69,14 @@ impl Pseudonyms {
             .collect()
     }
 
+    /// The same of an identifier that questions are asked with.
+    pub fn identifier(&mut self, identifier: &str) -> String {
+        let stand_in = self.hexadecimal(identifier);
+        self.originals
+            .insert(stand_in.clone(), identifier.to_owned());
+        stand_in
+    }
+
     /// Letters derived from a text, to overwrite it with.
     pub fn letters(&self, text: &str) -> String {
         format!("f{}", self.digest(text))

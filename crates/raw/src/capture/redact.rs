@@ -12,7 +12,7 @@ use super::headers::Headers;
 use super::pseudonyms::Pseudonyms;
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
 use crate::source::drm::DrmSweep;
-use crate::source::nvml::{DeviceCall, NvmlSweep, Output};
+use crate::source::nvml::{CallAnswer, DeviceCall, InstanceCall, NvmlSweep, Output};
 use crate::source::reads::{HttpReply, Inline, Question, Reply};
 
 /// A machine seen through stand-ins.
@@ -108,16 +108,36 @@ impl<M: Machine> Machine for RedactingMachine<M> {
 
 fn hide_uuids(sweep: &mut NvmlSweep, names: &Pseudonyms) {
     for device in &mut sweep.devices {
-        for (call, answer) in &mut device.calls {
-            if *call == DeviceCall::Uuid
-                && let Ok(Stamped { value, .. }) = answer
-                && let Output::Text(uuid) = &value.out
-            {
-                let (prefix, digits) = uuid.split_once('-').unwrap_or(("", uuid));
-                let hidden = format!("{prefix}-{}", names.hexadecimal(digits));
-                value.out = Output::Text(hidden.into());
-            }
+        let own = device.calls.iter_mut();
+        let own = own.filter(|(call, _)| *call == DeviceCall::Uuid);
+        own.for_each(|(_, answer)| hide_uuid(answer, names));
+        let instances = device.mig.iter_mut().flat_map(|mig| &mut mig.instances);
+        for (_, answer) in instances
+            .flat_map(|instance| &mut instance.calls)
+            .filter(|(call, _)| *call == InstanceCall::Uuid)
+        {
+            hide_uuid(answer, names);
         }
+    }
+}
+
+/// `GPU-` or `MIG-` stays, and in the older form of an instance's identifier its numbers do too.
+fn hide_uuid(answer: &mut Answer<CallAnswer>, names: &Pseudonyms) {
+    if let Ok(Stamped { value, .. }) = answer
+        && let Output::Text(uuid) = &value.out
+    {
+        let (uuid, numbers) = uuid
+            .split_once('/')
+            .map_or((&**uuid, String::new()), |(it, rest)| {
+                (it, format!("/{rest}"))
+            });
+        let (prefix, digits) = uuid.split_once('-').unwrap_or(("", uuid));
+        let (prefix, digits) = match digits.strip_prefix("GPU-") {
+            Some(digits) => (format!("{prefix}-GPU"), digits),
+            None => (prefix.to_owned(), digits),
+        };
+        let hidden = format!("{prefix}-{}{numbers}", names.hexadecimal(digits));
+        value.out = Output::Text(hidden.into());
     }
 }
 
@@ -128,12 +148,15 @@ fn restored(question: &Question, names: &Pseudonyms) -> Question {
         Question::File { path, .. }
         | Question::SkipStrings { path, .. }
         | Question::Stat { path, .. } => *path = names.restore(path).into(),
+        Question::Container { id, .. } => *id = names.restore(id).into(),
         Question::Maps(_)
         | Question::CommandLine(_)
         | Question::Environment(_)
         | Question::Links(_)
         | Question::OpenFiles(_)
         | Question::Listeners(_)
+        | Question::Network(_)
+        | Question::Forwarders
         | Question::UserName(_)
         | Question::DeviceName { .. }
         | Question::Http { .. } => {}
@@ -183,6 +206,26 @@ fn posted_reply(question: &Question, reply: Reply, names: &mut Pseudonyms) -> Re
                 })
                 .collect(),
         ),
+        (Question::Container { .. }, Reply::Container(mut record)) => {
+            record.name = names.word("container-", &record.name).into();
+            record.pod = record.pod.map(|pod| names.word("pod-", &pod).into());
+            let namespace = record.namespace;
+            record.namespace = namespace.map(|it| names.word("namespace-", &it).into());
+            Reply::Container(record)
+        }
+        (Question::Network(_), Reply::Network(mut network)) => {
+            for address in &mut network.addresses {
+                *address = names.word("address-", address).into();
+            }
+            Reply::Network(network)
+        }
+        (Question::Forwarders, Reply::Forwarders(mut all)) => {
+            let forwards = all.iter_mut().flat_map(|it| &mut it.forwards);
+            for address in forwards.filter_map(|it| it.address.as_mut()) {
+                *address = names.word("address-", address).into();
+            }
+            Reply::Forwarders(all)
+        }
         (Question::Http { .. }, Reply::Http(mut http)) => {
             http_fields(&mut http, names);
             Reply::Http(http)

@@ -3,6 +3,9 @@
 //! Return codes, symbol versions and sentinels stay as the library gave them; only the memory
 //! layout is settled by the reader. Facts: `nvml.h` 13.5; the constants' comments name the traps.
 
+mod mig;
+mod rows;
+
 use std::fmt;
 
 use bitflags::bitflags;
@@ -10,6 +13,9 @@ use model::{Gap, Stamp, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::{Answer, Stamped};
+
+pub use mig::{InstanceCall, InstanceSweep, MigSweep};
+pub use rows::{LinkRow, SampleRow};
 
 bitflags! {
     /// Calls that are asked together.
@@ -25,6 +31,8 @@ bitflags! {
         const SAMPLES = 8;
         /// PCIe throughput: each read may block for its 20 ms window, so it has its own turn.
         const PCIE = 16;
+        /// Modes, error counters, links: what changes seldom, and is many calls.
+        const DETAILS = 32;
     }
 }
 
@@ -64,6 +72,14 @@ device_calls! {
     CudaComputeCapability = "GetCudaComputeCapability" in STATIC;
     /// Numbers: current, pending. `NOT_SUPPORTED` on cards without MIG.
     MigMode = "GetMigMode" in STATIC;
+    /// Text.
+    VbiosVersion = "GetVbiosVersion" in STATIC;
+    /// Text: the product's number, not this one card's.
+    BoardPartNumber = "GetBoardPartNumber" in STATIC;
+    /// Numbers: a mask. Version 1 is `GetSupportedClocksThrottleReasons`, its name before 535.
+    SupportedClocksEventReasons = "GetSupportedClocksEventReasons" in STATIC;
+    /// Number: 0 none, 1 passed through, 2 vGPU of a guest, 3 host of vGPUs, 4 host of vSGA.
+    VirtualizationMode = "GetVirtualizationMode" in STATIC;
     /// Numbers, v2: total, reserved, free, used; v1: total, free, used (which includes reserved).
     MemoryInfo = "GetMemoryInfo" in FAST;
     /// Numbers: gpu, memory.
@@ -72,6 +88,13 @@ device_calls! {
     EncoderUtilization = "GetEncoderUtilization" in FAST;
     /// Numbers: percent, period in microseconds.
     DecoderUtilization = "GetDecoderUtilization" in FAST;
+    /// Numbers: percent, period in microseconds. From 535 on.
+    JpgUtilization = "GetJpgUtilization" in FAST;
+    /// Numbers: percent, period in microseconds. From 535 on.
+    OfaUtilization = "GetOfaUtilization" in FAST;
+    /// Numbers: a mask. Version 1 is `GetCurrentClocksThrottleReasons`, its name before 535. Asked
+    /// with the clocks that it explains: an older answer would explain other clocks.
+    ClocksEventReasons = "GetCurrentClocksEventReasons" in FAST;
     /// MHz.
     ClockGraphics = "GetClockInfo.graphics" in FAST;
     /// MHz.
@@ -100,12 +123,42 @@ device_calls! {
     GraphicsProcesses = "GetGraphicsRunningProcesses" in PROCESSES;
     /// Processes.
     MpsProcesses = "GetMPSComputeRunningProcesses" in PROCESSES;
-    /// Samples newer than the plan's `samples_after`.
+    /// Samples newer than the plan's `samples_after`, with JPEG and OFA load. From 535 on.
+    ProcessesUtilization = "GetProcessesUtilizationInfo" in SAMPLES;
+    /// The same without JPEG and OFA; not asked ([`Gap::NotApplicable`]) where the call above
+    /// answered.
     ProcessUtilization = "GetProcessUtilization" in SAMPLES;
     /// KB/s over 20 ms, sent by the device.
     PcieTx = "GetPcieThroughput.tx" in PCIE;
     /// KB/s over 20 ms, received by the device.
     PcieRx = "GetPcieThroughput.rx" in PCIE;
+    /// Numbers: millijoules since the driver was loaded. Volta and newer.
+    TotalEnergy = "GetTotalEnergyConsumption" in DETAILS;
+    /// 0 off, 1 on.
+    PersistenceMode = "GetPersistenceMode" in DETAILS;
+    /// `nvmlComputeMode_t`.
+    ComputeMode = "GetComputeMode" in DETAILS;
+    /// Numbers: current, pending; 0 off, 1 on.
+    EccMode = "GetEccMode" in DETAILS;
+    /// Numbers: errors since the driver was loaded.
+    EccVolatileCorrected = "GetTotalEccErrors.volatile.corrected" in DETAILS;
+    /// Numbers: errors since the driver was loaded.
+    EccVolatileUncorrected = "GetTotalEccErrors.volatile.uncorrected" in DETAILS;
+    /// Numbers: errors over the card's life.
+    EccAggregateCorrected = "GetTotalEccErrors.aggregate.corrected" in DETAILS;
+    /// Numbers: errors over the card's life.
+    EccAggregateUncorrected = "GetTotalEccErrors.aggregate.uncorrected" in DETAILS;
+    /// Pages retired after several single-bit errors. Before Ampere.
+    RetiredPagesSingleBit = "GetRetiredPages.single_bit" in DETAILS;
+    /// Pages retired after a double-bit error. Before Ampere.
+    RetiredPagesDoubleBit = "GetRetiredPages.double_bit" in DETAILS;
+    /// 1 where pages wait for a reboot to be retired.
+    RetiredPagesPending = "GetRetiredPagesPendingStatus" in DETAILS;
+    /// Numbers: rows after correctable and after uncorrectable errors, pending, failed. Ampere and
+    /// newer, not with MIG instances.
+    RemappedRows = "GetRemappedRows" in DETAILS;
+    /// Links, see [`LinkRow`]; the return code is that of link 0's state.
+    NvLinks = "GetNvLinkState" in DETAILS;
 }
 
 impl fmt::Display for DeviceCall {
@@ -147,6 +200,8 @@ impl SystemCall {
 pub mod code {
     /// Done.
     pub const SUCCESS: i32 = 0;
+    /// There is no session, or the driver has ended it: its kernel module was reloaded.
+    pub const UNINITIALIZED: i32 = 1;
     /// Wrong argument; also a handle that has become invalid.
     pub const INVALID_ARGUMENT: i32 = 2;
     /// The device does not have it.
@@ -206,6 +261,8 @@ pub enum Output {
     Processes(Vec<ProcessRow>),
     /// Utilization samples.
     Samples(Vec<SampleRow>),
+    /// `NVLinks`.
+    Links(Vec<LinkRow>),
 }
 
 impl Output {
@@ -227,23 +284,6 @@ pub struct ProcessRow {
     pub ci: u32,
 }
 
-/// A utilization sample.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-pub struct SampleRow {
-    /// Process number, in a namespace that need not be the list's.
-    pub pid: u32,
-    /// Microseconds of the wall clock.
-    pub ts: u64,
-    /// SM, percent.
-    pub sm: u32,
-    /// Memory, percent.
-    pub mem: u32,
-    /// Encoder, percent.
-    pub enc: u32,
-    /// Decoder, percent.
-    pub dec: u32,
-}
-
 /// What to ask in one sweep.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NvmlPlan {
@@ -252,6 +292,9 @@ pub struct NvmlPlan {
     /// Per slot: ask samples newer than this (microseconds of the wall clock). Slots not named here
     /// are new: they are asked everything, with samples of the last second.
     pub samples_after: Vec<(u32, u64)>,
+    /// Slots whose device is left alone: not even its handle is asked for, since that would wake it or keep it awake.
+    /// In the sweep they have no groups, and `Asleep` in place of a handle.
+    pub untouched: Vec<u32>,
 }
 
 /// How loading the library went.
@@ -303,6 +346,8 @@ pub struct DeviceSweep {
     pub handle: Answer<CallAnswer>,
     /// The calls, in order.
     pub calls: Vec<(DeviceCall, Answer<CallAnswer>)>,
+    /// Its MIG mode and instances; nothing of a device that knows no MIG.
+    pub mig: Option<MigSweep>,
 }
 
 fn find<C: Copy + Eq>(calls: &[(C, Answer<CallAnswer>)], wanted: C) -> Answer<&CallAnswer> {
@@ -318,6 +363,8 @@ fn find<C: Copy + Eq>(calls: &[(C, Answer<CallAnswer>)], wanted: C) -> Answer<&C
 pub(crate) struct SweepHeader {
     pub(crate) asked: Vec<(u32, u8)>,
     pub(crate) system: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) mig: Vec<mig::MigHeader>,
 }
 
 impl NvmlSweep {
@@ -329,6 +376,11 @@ impl NvmlSweep {
                 .map(|d| (d.slot, d.asked.bits()))
                 .collect(),
             system: !self.system.is_empty(),
+            mig: self
+                .devices
+                .iter()
+                .filter_map(|d| Some(d.mig.as_ref()?.header(d.slot)))
+                .collect(),
         }
     }
 
@@ -355,11 +407,13 @@ impl NvmlSweep {
                 .filter(|c| answered && asked.contains(c.group()))
                 .map(|c| (*c, call(&device_key(*slot, *c))))
                 .collect();
+            let mig = header.mig.iter().find(|it| it.slot == *slot);
             DeviceSweep {
                 slot: *slot,
                 asked,
                 handle,
                 calls,
+                mig: mig.map(|it| MigSweep::from_parts(it, &mut call)),
             }
         });
         Self {
@@ -376,12 +430,14 @@ impl NvmlSweep {
             .iter()
             .map(|(call, answer)| (system_key(*call), answer));
         let devices = self.devices.iter().flat_map(|device| {
-            std::iter::once((handle_key(device.slot), &device.handle)).chain(
-                device
-                    .calls
-                    .iter()
-                    .map(|(c, answer)| (device_key(device.slot, *c), answer)),
-            )
+            std::iter::once((handle_key(device.slot), &device.handle))
+                .chain(
+                    device
+                        .calls
+                        .iter()
+                        .map(|(c, answer)| (device_key(device.slot, *c), answer)),
+                )
+                .chain(device.mig.iter().flat_map(|mig| mig.parts(device.slot)))
         });
         system.chain(devices)
     }
@@ -412,42 +468,4 @@ pub fn succeeded(at: Stamp) -> Answer<CallAnswer> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn call_names_are_unique() {
-        let names: std::collections::BTreeSet<_> =
-            DeviceCall::ALL.iter().map(|call| call.name()).collect();
-        assert_eq!(names.len(), DeviceCall::ALL.len());
-    }
-
-    #[test]
-    fn a_sweep_without_one_line_misses_that_call_only() {
-        let at = Stamp {
-            mono_ns: 1,
-            wall_us: 2,
-        };
-        let header = SweepHeader {
-            asked: vec![(3, Groups::FAST.bits())],
-            system: true,
-        };
-        let library = Ok(Stamped {
-            at,
-            value: Library::Ready { name: "x".into() },
-        });
-        let sweep = NvmlSweep::from_parts(&header, library, |key| {
-            if key == "3/GetTemperature" {
-                Err(Gap::NotRecorded)
-            } else {
-                succeeded(at)
-            }
-        });
-        let missing: Vec<_> = sweep
-            .parts()
-            .filter(|(_, answer)| answer.is_err())
-            .map(|(key, _)| key)
-            .collect();
-        assert_eq!(missing, ["3/GetTemperature"]);
-    }
-}
+mod tests;

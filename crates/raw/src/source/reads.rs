@@ -7,6 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use model::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::containers::{ContainerRecord, ContainerRuntime};
+use super::networks::{Forwarder, Network};
+
 /// A process by number and start time; an answer about another process under the same number is
 /// never given.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -117,6 +120,19 @@ pub enum Question {
         /// PCI revision; AMD's products differ by it.
         revision: Option<u8>,
     },
+    /// What the state file of a container runtime calls a container.
+    Container {
+        /// Which runtime's files are looked at.
+        runtime: ContainerRuntime,
+        /// The identifier in full, hexadecimal.
+        id: Text,
+        /// The user whose runtime it is, where the control group says that it is one's own.
+        owner: Option<u32>,
+    },
+    /// The network namespace of a process and its addresses there.
+    Network(ProcessRef),
+    /// Programs that forward ports of this machine into other network namespaces.
+    Forwarders,
     /// A GET to a port that the process listens on, on loopback.
     Http {
         /// Owner of the port.
@@ -209,6 +225,12 @@ impl Question {
                 Some(revision) => format!("device {vendor:04x}:{device:04x} {revision:02x}"),
                 None => format!("device {vendor:04x}:{device:04x}"),
             },
+            Self::Network(who) => format!("network {}", who.key()),
+            Self::Forwarders => "forwarders".to_owned(),
+            Self::Container { runtime, id, owner } => {
+                let of = owner.map_or(String::new(), |uid| format!(" of {uid}"));
+                format!("container {} {id}{of}", runtime.id())
+            }
             Self::Http {
                 who,
                 port,
@@ -234,8 +256,12 @@ impl Question {
             | Self::Links(who)
             | Self::OpenFiles(who)
             | Self::Listeners(who)
+            | Self::Network(who)
             | Self::Http { who, .. } => Some(*who),
-            Self::UserName(_) | Self::DeviceName { .. } => None,
+            Self::UserName(_)
+            | Self::DeviceName { .. }
+            | Self::Container { .. }
+            | Self::Forwarders => None,
         }
     }
 }
@@ -265,6 +291,12 @@ pub enum Reply {
     Listeners(Vec<Listener>),
     /// A reply of a loopback server.
     Http(HttpReply),
+    /// What a container is called.
+    Container(ContainerRecord),
+    /// A network namespace.
+    Network(Network),
+    /// Programs that forward ports.
+    Forwarders(Vec<Forwarder>),
 }
 
 impl Reply {
@@ -296,6 +328,20 @@ pub struct Listener {
     pub loopback: bool,
     /// IPv6 (loopback is `::1`) instead of IPv4.
     pub v6: bool,
+    /// Bound to every address, so that whoever reaches the namespace reaches it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub any: bool,
+    /// In a network namespace that is not the monitor's own, as far as that can be told.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub foreign: bool,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the form that serde asks for"
+)]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Status and kept fields of a reply.

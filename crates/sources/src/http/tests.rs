@@ -28,6 +28,8 @@ fn ask(
         port,
         loopback: true,
         v6: address.contains(':'),
+        any: false,
+        foreign: false,
     };
     let reply = get_within(listener, Endpoint::LlamaProps, timeout);
     // A last connection without a request ends the server.
@@ -143,6 +145,8 @@ fn nobody_there_is_not_present() {
         port: socket.local_addr().unwrap().port(),
         loopback: true,
         v6: false,
+        any: false,
+        foreign: false,
     };
     drop(socket);
     assert_eq!(get(listener, Endpoint::LlamaProps), Err(Gap::NotPresent));
@@ -154,6 +158,8 @@ fn a_socket_that_is_not_on_our_loopback_is_not_asked() {
         port: 1,
         loopback: false,
         v6: false,
+        any: false,
+        foreign: false,
     };
     assert_eq!(get(listener, Endpoint::LlamaProps), Err(Gap::NotApplicable));
 }

@@ -13,8 +13,11 @@ use rustix::io::Errno;
 use super::beneath;
 use super::errors::{gap, gap_of_process};
 use super::place::{Place, link_text};
-use super::text::{read_all, read_once};
+use super::text::{EMPTY_PAGE, Page, read_all, read_once};
 use crate::clock;
+
+#[cfg(test)]
+mod tests;
 
 /// Bytes of a file; attributes of `/sys` have at most a page, texts of `/proc` that are asked for a few.
 const FILE_BOUND: usize = 64 * 1024;
@@ -22,8 +25,9 @@ const FILE_BOUND: usize = 64 * 1024;
 /// Names in a folder. `/proc` has one per process, `/sys` and `/dev` far fewer.
 const NAMES_BOUND: usize = 65_536;
 
-/// Open `stat` files of processes that are kept, so that reading one again is a single call. Well below the
-/// usual limit of 1024 descriptors.
+/// Open `stat` files of processes that are kept, so that reading one again is a single call without a walk along its
+/// path. Well below the usual limit of 1024 descriptors (`RLIMIT_NOFILE`); of processes beyond it the file is opened
+/// each time.
 const KEPT_FILES: usize = 256;
 
 /// Refreshes for which one is kept that is not asked for.
@@ -33,6 +37,8 @@ const KEPT_TICKS: u64 = 4;
 pub(crate) struct InlineReads {
     place: Arc<Place>,
     buffer: Vec<u8>,
+    /// For `stat`, read for every process on each refresh: never cleared, since what counts is what was read.
+    page: Box<Page>,
     stats: HashMap<u32, Kept>,
     tick: u64,
 }
@@ -47,6 +53,7 @@ impl InlineReads {
         Self {
             place,
             buffer: Vec::new(),
+            page: Box::new(EMPTY_PAGE),
             stats: HashMap::new(),
             tick: 0,
         }
@@ -102,20 +109,21 @@ impl InlineReads {
         }
         if let Some(kept) = self.stats.get_mut(&pid) {
             kept.tick = self.tick;
-            if read_once(&kept.file, &mut self.buffer).is_ok() {
-                return Ok(self.bytes());
+            if let Ok(text) = read_once(&kept.file, &mut self.page) {
+                return Ok(Reply::Bytes(text.into()));
             }
             self.stats.remove(&pid);
         }
         let proc = self.place.proc().map_err(gap_of_process)?;
         let path = format!("{pid}/stat");
         let file = beneath::open_in(proc.as_fd(), &path).map_err(gap_of_process)?;
-        read_once(&file, &mut self.buffer).map_err(|e| e.gap(gap_of_process))?;
+        let text = read_once(&file, &mut self.page).map_err(|e| e.gap(gap_of_process))?;
+        let reply = Reply::Bytes(text.into());
         if self.stats.len() < KEPT_FILES {
             let tick = self.tick;
             self.stats.insert(pid, Kept { file, tick });
         }
-        Ok(self.bytes())
+        Ok(reply)
     }
 
     fn small(&mut self, path: &Text) -> Result<Reply, Gap> {

@@ -1,6 +1,7 @@
 //! The TCP ports a process listens on.
 
 use std::collections::HashSet;
+use std::net::{IpAddr, Ipv4Addr};
 
 use model::Gap;
 use raw::Listener;
@@ -20,17 +21,30 @@ const LISTENING: &str = "0A";
 /// Its listening sockets, by port.
 pub(super) fn of(place: &Place, subject: &Subject) -> Result<Vec<Listener>, Gap> {
     let (_, links) = descriptors(subject)?;
-    let own: HashSet<u64> = links
-        .iter()
-        .filter_map(|(_, text)| {
-            let inode = text.strip_prefix("socket:[")?.strip_suffix(']')?;
-            inode.parse().ok()
-        })
-        .collect();
+    let own: HashSet<u64> = links.iter().filter_map(|(_, text)| socket(text)).collect();
     if own.is_empty() {
         return Ok(Vec::new());
     }
-    let reachable = in_our_network(place, subject);
+    let ours = in_our_network(place, subject) == Some(true);
+    let mut found: Vec<Listener> = sockets(subject, ours)?
+        .into_iter()
+        .filter_map(|(inode, listener)| own.contains(&inode).then_some(listener))
+        .collect();
+    found.sort_by_key(|it| (it.port, it.v6, !it.loopback, !it.any));
+    found.dedup_by_key(|listener| (listener.port, listener.v6));
+    Ok(found)
+}
+
+/// The inode in a link `socket:[42]`.
+pub(super) fn socket(link: &str) -> Option<u64> {
+    link.strip_prefix("socket:[")?
+        .strip_suffix(']')?
+        .parse()
+        .ok()
+}
+
+/// Every listening socket of its network namespace by inode. `ours` says whether that is the monitor's own.
+pub(super) fn sockets(subject: &Subject, ours: bool) -> Result<Vec<(u64, Listener)>, Gap> {
     let mut found = Vec::new();
     for (name, v6) in [("net/tcp", false), ("net/tcp6", true)] {
         let table = match subject.start_of_text(name, TABLE_BOUND) {
@@ -40,26 +54,31 @@ pub(super) fn of(place: &Place, subject: &Subject) -> Result<Vec<Listener>, Gap>
             Err(error) => return Err(gap_of_process(error)),
         };
         let text = String::from_utf8_lossy(&table);
-        for (address, port, inode) in text.lines().filter_map(listening) {
-            if own.contains(&inode) {
-                found.push(Listener {
-                    port,
-                    loopback: reachable && is_reachable_on_loopback(address, v6),
-                    v6,
-                });
-            }
-        }
+        found.extend(
+            text.lines()
+                .filter_map(listening)
+                .map(|(address, port, inode)| {
+                    let address = address_of(address, v6);
+                    let listener = Listener {
+                        port,
+                        loopback: ours && address.is_some_and(is_reachable_on_loopback),
+                        v6,
+                        any: address.is_some_and(|it| it.is_unspecified()),
+                        foreign: !ours,
+                    };
+                    (inode, listener)
+                }),
+        );
     }
-    found.sort_by_key(|listener| (listener.port, listener.v6, !listener.loopback));
-    found.dedup_by_key(|listener| (listener.port, listener.v6));
     Ok(found)
 }
 
-/// Whether its network namespace is ours; else the same port number is another socket here.
-fn in_our_network(place: &Place, subject: &Subject) -> bool {
+/// Whether its network namespace is ours; else the same port number is another socket here. `None` where the rights
+/// are missing to tell.
+pub(super) fn in_our_network(place: &Place, subject: &Subject) -> Option<bool> {
     let ours = place.proc().and_then(|proc| link_text(proc, "self/ns/net"));
     let theirs = link_text(subject.folder(), "ns/net");
-    matches!((ours, theirs), (Ok(ours), Ok(theirs)) if ours == theirs)
+    Some(ours.ok()? == theirs.ok()?)
 }
 
 /// Address, port and inode of a line about a listening socket:
@@ -76,30 +95,27 @@ fn listening(line: &str) -> Option<(&str, u16, u64)> {
     Some((address, u16::from_str_radix(port, 16).ok()?, inode))
 }
 
-/// Whether a connection to 127.0.0.1 or `::1` reaches a socket bound to this address, which is printed as words
-/// in the machine's byte order.
-fn is_reachable_on_loopback(address: &str, v6: bool) -> bool {
+/// The address that is printed as words in the machine's byte order.
+fn address_of(address: &str, v6: bool) -> Option<IpAddr> {
     let mut words = Vec::new();
     for at in (0..address.len()).step_by(8) {
-        let word = address
-            .get(at..at + 8)
-            .and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let Some(word) = word else {
-            return false;
-        };
+        let word = u32::from_str_radix(address.get(at..at + 8)?, 16).ok()?;
         words.extend(word.to_ne_bytes());
     }
     if v6 {
-        <[u8; 16]>::try_from(words).is_ok_and(|bytes| {
-            let address = std::net::Ipv6Addr::from(bytes);
-            address.is_unspecified() || address.is_loopback()
-        })
+        <[u8; 16]>::try_from(words).ok().map(IpAddr::from)
     } else {
-        <[u8; 4]>::try_from(words).is_ok_and(|bytes| {
-            let address = std::net::Ipv4Addr::from(bytes);
-            address.is_unspecified() || address == std::net::Ipv4Addr::LOCALHOST
-        })
+        <[u8; 4]>::try_from(words).ok().map(IpAddr::from)
     }
+}
+
+/// Whether a connection to 127.0.0.1 or `::1` reaches a socket bound to this address.
+fn is_reachable_on_loopback(address: IpAddr) -> bool {
+    address.is_unspecified()
+        || match address {
+            IpAddr::V4(address) => address == Ipv4Addr::LOCALHOST,
+            IpAddr::V6(address) => address.is_loopback(),
+        }
 }
 
 #[cfg(test)]
@@ -119,15 +135,16 @@ mod tests {
 
     #[test]
     fn loopback_is_127_0_0_1_the_v6_one_and_any() {
+        let reached = |text: &str, v6| address_of(text, v6).is_some_and(is_reachable_on_loopback);
         let word = |bytes: [u8; 4]| format!("{:08X}", u32::from_ne_bytes(bytes));
-        assert!(is_reachable_on_loopback(&word([127, 0, 0, 1]), false));
-        assert!(is_reachable_on_loopback(&word([0; 4]), false));
-        assert!(!is_reachable_on_loopback(&word([127, 0, 0, 2]), false));
-        assert!(!is_reachable_on_loopback(&word([10, 0, 0, 1]), false));
+        assert!(reached(&word([127, 0, 0, 1]), false));
+        assert!(reached(&word([0; 4]), false));
+        assert!(!reached(&word([127, 0, 0, 2]), false));
+        assert!(!reached(&word([10, 0, 0, 1]), false));
         let last = word([0, 0, 0, 1]);
-        assert!(is_reachable_on_loopback(&format!("{:024X}{last}", 0), true));
-        assert!(is_reachable_on_loopback(&format!("{:032X}", 0), true));
-        assert!(!is_reachable_on_loopback("FE800000", true));
-        assert!(!is_reachable_on_loopback("äöü", false));
+        assert!(reached(&format!("{:024X}{last}", 0), true));
+        assert!(reached(&format!("{:032X}", 0), true));
+        assert!(!reached("FE800000", true));
+        assert!(!reached("äöü", false));
     }
 }

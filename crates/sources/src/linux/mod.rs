@@ -9,6 +9,7 @@
 //! It must not interpret what it reads beyond what the question asks for.
 
 mod beneath;
+mod containers;
 mod device_names;
 mod drm;
 mod environment;
@@ -17,6 +18,7 @@ mod files;
 mod inline;
 mod listeners;
 mod maps;
+mod networks;
 mod open_files;
 mod place;
 mod posted;

@@ -1,6 +1,6 @@
 //! What a process has open.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use model::{Gap, Text};
 use rustix::fs::{AtFlags, Dir, FileType, OFlags, statat};
@@ -16,11 +16,12 @@ const MAX_DESCRIPTORS: usize = 4_096;
 /// Bytes of a descriptor's number in decimal; anything longer is none.
 const NUMBER_BYTES: usize = 10;
 
-/// The descriptors of a process with their link texts, by number.
-pub(super) fn descriptors(subject: &Subject) -> Result<(OwnedFd, Vec<(u32, String)>), Gap> {
+/// The descriptors of a process with their link texts, by number, and the folder they are in.
+pub(super) fn descriptors(subject: &Subject) -> Result<(Dir, Vec<(u32, String)>), Gap> {
     let folder = beneath::folder_in(subject.folder().as_fd(), "fd").map_err(gap_of_process)?;
+    let mut folder = Dir::new(folder).map_err(gap_of_process)?;
     let mut numbers = Vec::new();
-    for entry in Dir::read_from(&folder).map_err(gap_of_process)? {
+    for entry in &mut folder {
         let Ok(entry) = entry else { break };
         let name = entry.file_name().to_bytes();
         let number = std::str::from_utf8(name)
@@ -34,9 +35,10 @@ pub(super) fn descriptors(subject: &Subject) -> Result<(OwnedFd, Vec<(u32, Strin
         }
     }
     numbers.sort_unstable();
+    let opened = folder.fd().map_err(gap_of_process)?;
     let links = numbers.into_iter().filter_map(|number| {
         // One that was closed meanwhile is none.
-        let text = link_text(&folder, &number.to_string()).ok()?;
+        let text = link_text(opened, &number.to_string()).ok()?;
         Some((number, text))
     });
     let links = links.collect();
@@ -50,7 +52,9 @@ pub(super) fn regular_files(place: &Place, subject: &Subject) -> Result<Vec<(Tex
         if place.is_directory() {
             is_regular_below(place, subject, text)
         } else {
-            let found = statat(&folder, number, AtFlags::empty());
+            let found = folder
+                .fd()
+                .and_then(|folder| statat(folder, number, AtFlags::empty()));
             found.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
         }
     };

@@ -81,7 +81,7 @@ impl Place {
 }
 
 /// The text of a link, as it is.
-pub(super) fn link_text(folder: &OwnedFd, name: &str) -> Result<String, Errno> {
+pub(super) fn link_text(folder: impl AsFd, name: &str) -> Result<String, Errno> {
     let text = readlinkat(folder, name, Vec::new())?;
     Ok(String::from_utf8_lossy(text.as_bytes()).into_owned())
 }

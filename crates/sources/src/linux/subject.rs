@@ -1,5 +1,6 @@
 //! The process a question is about, held open so that it cannot become another one.
 
+use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 
 use model::Gap;
@@ -9,10 +10,7 @@ use rustix::io::Errno;
 use super::beneath;
 use super::errors::gap_of_process;
 use super::place::Place;
-use super::text::{Unread, read_all};
-
-/// `/proc/PID/stat` has 52 numbers and a name of at most 64 bytes.
-const STAT_BOUND: usize = 4 * 1024;
+use super::text::{EMPTY_PAGE, Unread, read_all, read_once};
 
 /// The start time is field 22; the fields behind the name start with the third.
 const START_FIELD: usize = 22 - 3;
@@ -21,23 +19,31 @@ const START_FIELD: usize = 22 - 3;
 pub(super) struct Subject {
     folder: OwnedFd,
     who: ProcessRef,
+    /// Its `stat`, open: it stays with its process and says when that has ended. Below a directory, where files can
+    /// be replaced, it is opened each time.
+    stat: Option<File>,
 }
 
 impl Subject {
     pub(super) fn open(place: &Place, who: ProcessRef) -> Result<Self, Gap> {
         let folder = place.process(who.pid).map_err(gap_of_process)?;
-        let subject = Self { folder, who };
-        subject.confirm()?;
-        Ok(subject)
+        let stat = beneath::open_in(folder.as_fd(), "stat").map_err(gap_of_process)?;
+        confirm(&stat, who)?;
+        Ok(Self {
+            folder,
+            who,
+            stat: (!place.is_directory()).then_some(stat),
+        })
     }
 
     /// Whether it is still that process; otherwise what was read is about another one, or about none.
     pub(super) fn confirm(&self) -> Result<(), Gap> {
-        let text = self.text("stat", STAT_BOUND)?;
-        match start_ticks(&text) {
-            Some(ticks) if ticks == self.who.start_ticks => Ok(()),
-            Some(_) => Err(Gap::Exited),
-            None => Err(Gap::Malformed),
+        match &self.stat {
+            Some(stat) => confirm(stat, self.who),
+            None => {
+                let stat = beneath::open_in(self.folder.as_fd(), "stat");
+                confirm(&stat.map_err(gap_of_process)?, self.who)
+            }
         }
     }
 
@@ -65,6 +71,17 @@ impl Subject {
 
     pub(super) fn folder(&self) -> &OwnedFd {
         &self.folder
+    }
+}
+
+/// `/proc/PID/stat` has 52 numbers and a name of at most 64 bytes, far less than a page.
+fn confirm(stat: &File, who: ProcessRef) -> Result<(), Gap> {
+    let mut page = EMPTY_PAGE;
+    let text = read_once(stat, &mut page).map_err(|error| error.gap(gap_of_process))?;
+    match start_ticks(text) {
+        Some(ticks) if ticks == who.start_ticks => Ok(()),
+        Some(_) => Err(Gap::Exited),
+        None => Err(Gap::Malformed),
     }
 }
 

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write as _;
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +18,7 @@ use raw::{Inline, Listener, ProcessRef, Question, Reply, Root};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, mknodat, openat2};
 use rustix::io::Errno;
 
-use super::subject::start_ticks;
+use super::subject::{Subject, start_ticks};
 use super::*;
 use crate::posted::Reader;
 
@@ -41,6 +41,22 @@ impl Tree {
         full
     }
 
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// A folder that its owner alone may enter, and nobody else is its owner.
+    pub(super) fn forbidden(&self, path: &str) {
+        let full = self.0.join(path);
+        fs::create_dir_all(&full).unwrap();
+        let mode = if rustix::process::geteuid().is_root() {
+            0o700
+        } else {
+            0
+        };
+        fs::set_permissions(full, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
     pub(super) fn file(&self, path: &str, content: impl AsRef<[u8]>) -> &Self {
         fs::write(self.at(path), content).unwrap();
         self
@@ -51,7 +67,7 @@ impl Tree {
         self
     }
 
-    fn fifo(&self, path: &str) -> &Self {
+    pub(super) fn fifo(&self, path: &str) -> &Self {
         mknodat(CWD, self.at(path), FileType::Fifo, Mode::RUSR, 0).unwrap();
         self
     }
@@ -71,7 +87,7 @@ impl Tree {
         reads.read(question).map(|answer| answer.value)
     }
 
-    fn posted(&self, question: &Question) -> Result<Reply, Gap> {
+    pub(super) fn posted(&self, question: &Question) -> Result<Reply, Gap> {
         posted_in(Some(&self.0), question)
     }
 
@@ -458,13 +474,19 @@ fn listeners_are_the_listening_sockets_of_the_process() {
     for inode in 1..=5 {
         tree.link(&format!("proc/7/fd/{inode}"), &format!("socket:[{inode}]"));
     }
-    let listener = |port, loopback, v6| Listener { port, loopback, v6 };
-    let all = |here| {
+    let all = |here: bool| {
+        let listener = |port, loopback, v6, any| Listener {
+            port,
+            loopback,
+            v6,
+            any,
+            foreign: !here,
+        };
         Ok(Reply::Listeners(vec![
-            listener(81, here, false),
-            listener(82, false, false),
-            listener(8080, here, false),
-            listener(8080, here, true),
+            listener(81, here, false, true),
+            listener(82, false, false, false),
+            listener(8080, here, false, false),
+            listener(8080, here, true, true),
         ]))
     };
     assert_eq!(tree.posted(&Question::Listeners(WHO)), all(true));
@@ -513,7 +535,9 @@ fn this_process_can_be_read_live() {
         Reply::Listeners(found) => assert!(found.contains(&Listener {
             port,
             loopback: true,
-            v6: false
+            v6: false,
+            any: false,
+            foreign: false,
         })),
         other => panic!("{other:?}"),
     }
@@ -545,15 +569,31 @@ fn this_process_can_be_read_live() {
 }
 
 #[test]
-fn a_process_that_ended_is_exited_also_through_a_kept_file() {
+fn a_process_that_ends_while_it_is_read_has_exited() {
     let mut child = std::process::Command::new("/bin/cat")
         .stdin(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let pid = child.id();
-    let mut inline = InlineReads::new(Arc::new(Place::new(None)));
-    assert!(inline.read(&Inline::Stat(pid)).is_ok());
+    let path = format!("/proc/{}/stat", child.id());
+    let who = ProcessRef {
+        pid: child.id(),
+        start_ticks: start_ticks(&fs::read(path).unwrap()).unwrap(),
+    };
+    let subject = Subject::open(&Place::new(None), who).unwrap();
+    assert_eq!(subject.confirm(), Ok(()));
     drop(child.stdin.take());
     child.wait().unwrap();
-    assert_eq!(inline.read(&Inline::Stat(pid)), Err(Gap::Exited));
+    assert_eq!(subject.confirm(), Err(Gap::Exited));
+}
+
+#[test]
+fn below_a_directory_a_stat_that_was_replaced_while_it_was_read_is_seen() {
+    let tree = Tree::new();
+    tree.process(WHO.pid, WHO.start_ticks);
+    let place = Place::new(Some(tree.0.clone()));
+    let subject = Subject::open(&place, WHO).unwrap();
+    assert_eq!(subject.confirm(), Ok(()));
+    tree.file("proc/7/new", stat(WHO.pid, WHO.start_ticks + 1));
+    fs::rename(tree.at("proc/7/new"), tree.at("proc/7/stat")).unwrap();
+    assert_eq!(subject.confirm(), Err(Gap::Exited));
 }

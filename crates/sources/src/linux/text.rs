@@ -30,15 +30,16 @@ pub(super) fn read_all(file: &File, buffer: &mut Vec<u8>, bound: usize) -> Resul
     }
 }
 
+/// Room for a file of `/proc` that is shorter than a page.
+pub(super) type Page = [u8; STEP];
+
+pub(super) const EMPTY_PAGE: Page = [0; STEP];
+
 /// Reads a file of `/proc` that the kernel makes in one piece and that is shorter than a page, with a single call.
-pub(super) fn read_once(file: &File, buffer: &mut Vec<u8>) -> Result<(), Unread> {
-    buffer.clear();
-    buffer.resize(STEP, 0);
-    let read = read_at(file, buffer, 0);
-    buffer.truncate(*read.as_ref().unwrap_or(&0));
-    match read {
+pub(super) fn read_once<'a>(file: &File, page: &'a mut Page) -> Result<&'a [u8], Unread> {
+    match read_at(file, page, 0) {
         Ok(STEP) => Err(Unread::OverBound),
-        Ok(_) => Ok(()),
+        Ok(count) => page.get(..count).ok_or(Unread::OverBound),
         Err(error) => Err(Unread::System(error)),
     }
 }

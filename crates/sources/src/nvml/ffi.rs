@@ -20,12 +20,12 @@ pub(super) use nvml_wrapper_sys::bindings::nvmlProcessUtilizationSample_t as Raw
 /// A loaded library. Never unloaded: a call that hangs may return into it at any later time, and driver libraries
 /// do not unload cleanly.
 pub(super) struct Api {
-    lib: NvmlLib,
+    pub(super) lib: NvmlLib,
 }
 
 /// A device handle of the library that gave it.
 #[derive(Clone, Copy)]
-pub(super) struct Device(nvmlDevice_t);
+pub(super) struct Device(pub(super) nvmlDevice_t);
 
 /// A process list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,7 +55,7 @@ const _: () = assert!(size_of::<RawSample>() == 32);
 const GPU_SENSOR: c_uint = 0;
 
 type Text = unsafe extern "C" fn(nvmlDevice_t, *mut c_char, c_uint) -> nvmlReturn_t;
-type Number = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint) -> nvmlReturn_t;
+pub(super) type Number = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint) -> nvmlReturn_t;
 type Chosen = unsafe extern "C" fn(nvmlDevice_t, c_uint, *mut c_uint) -> nvmlReturn_t;
 type Pair = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint, *mut c_uint) -> nvmlReturn_t;
 type ListOf<T> = unsafe extern "C" fn(nvmlDevice_t, *mut c_uint, *mut T) -> nvmlReturn_t;
@@ -65,6 +65,7 @@ macro_rules! symbol {
         $api.lib.$name.as_ref().ok().copied()
     };
 }
+pub(super) use symbol;
 
 /// The newest of some versions that the library has, with its number.
 macro_rules! newest {
@@ -72,6 +73,8 @@ macro_rules! newest {
         None$(.or_else(|| symbol!($api.$name).map(|function| (function, $version))))+
     };
 }
+
+pub(super) use newest;
 
 /// The answer where the library lacks the function.
 pub(super) fn absent() -> CallAnswer {
@@ -82,7 +85,7 @@ pub(super) fn absent() -> CallAnswer {
     }
 }
 
-fn answered(rc: nvmlReturn_t, sym: u8, out: impl FnOnce() -> Output) -> CallAnswer {
+pub(super) fn answered(rc: nvmlReturn_t, sym: u8, out: impl FnOnce() -> Output) -> CallAnswer {
     let rc = rc.cast_signed();
     let out = if rc == code::SUCCESS {
         out()
@@ -92,7 +95,7 @@ fn answered(rc: nvmlReturn_t, sym: u8, out: impl FnOnce() -> Output) -> CallAnsw
     CallAnswer { rc, sym, out }
 }
 
-fn text(bytes: &[u8]) -> Output {
+pub(super) fn text(bytes: &[u8]) -> Output {
     let end = bytes.iter().position(|byte| *byte == 0);
     let bytes = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
     Output::Text(String::from_utf8_lossy(bytes).into())
@@ -224,6 +227,10 @@ impl Api {
 
     pub(super) fn mig_mode(&self, device: Device) -> CallAnswer {
         pair(symbol!(self.nvmlDeviceGetMigMode), device)
+    }
+
+    pub(super) fn virtualization_mode(&self, device: Device) -> CallAnswer {
+        number(symbol!(self.nvmlDeviceGetVirtualizationMode), device)
     }
 
     /// Memory, version 2: total, reserved, free, used.
@@ -421,7 +428,7 @@ impl Api {
     }
 }
 
-fn device_text(function: Option<Text>, device: Device) -> CallAnswer {
+pub(super) fn device_text(function: Option<Text>, device: Device) -> CallAnswer {
     let Some(function) = function else {
         return absent();
     };
@@ -431,7 +438,7 @@ fn device_text(function: Option<Text>, device: Device) -> CallAnswer {
     answered(rc, 1, || text(&buffer))
 }
 
-fn number(function: Option<Number>, device: Device) -> CallAnswer {
+pub(super) fn number(function: Option<Number>, device: Device) -> CallAnswer {
     let Some(function) = function else {
         return absent();
     };
@@ -451,7 +458,7 @@ fn chosen(function: Option<Chosen>, device: Device, which: u32) -> CallAnswer {
     answered(rc, 1, || Output::Number(i64::from(value)))
 }
 
-fn pair(function: Option<Pair>, device: Device) -> CallAnswer {
+pub(super) fn pair(function: Option<Pair>, device: Device) -> CallAnswer {
     let Some(function) = function else {
         return absent();
     };

@@ -61,6 +61,11 @@ impl Library {
         }
     }
 
+    /// Before another session: its driver may be another one.
+    pub(super) fn forget(&self) {
+        *locked(&self.constants) = Constants::default();
+    }
+
     /// A call on the driver as a whole.
     pub(super) fn system(&self, call: SystemCall) -> Stamped<CallAnswer> {
         let constant = |kept: fn(&mut Constants) -> &mut Option<Stamped<CallAnswer>>,

@@ -14,19 +14,21 @@ use super::stride::{FIRST_FILL, Layout, SECOND_FILL, Touched, Verdict, halves};
 const FIRST_ENTRIES: usize = 64;
 
 /// Samples there is room for at first: libraries have been seen to insist on 100 whatever they have.
-const FIRST_SAMPLES: usize = 128;
+pub(super) const FIRST_SAMPLES: usize = 128;
 
 /// Largest room ever given, 2 MiB at 32 bytes an entry. Beyond the default limit of processes of a system.
-const MAX_ENTRIES: usize = 65_536;
+pub(super) const MAX_ENTRIES: usize = 65_536;
 
 /// Calls with a growing buffer before a list counts as growing faster than it can be read.
-const TRIES: u32 = 4;
+pub(super) const TRIES: u32 = 4;
 
 /// Buffers kept from sweep to sweep.
 #[derive(Default)]
 pub(super) struct Buffers {
     entries: Vec<u64>,
     samples: Vec<RawSample>,
+    /// Samples with JPEG and OFA load, and whether they were given for the device that is being read.
+    pub(super) wide: super::samples::Wide,
 }
 
 /// What one version of a list gave.
@@ -226,6 +228,8 @@ pub(super) fn samples(
                 mem: sample.memUtil,
                 enc: sample.encUtil,
                 dec: sample.decUtil,
+                jpg: None,
+                ofa: None,
             });
             let out = Output::Samples(rows.collect());
             return CallAnswer { rc, sym: 1, out };

@@ -25,8 +25,12 @@ pub(crate) const NAMES: [&str; 4] = [
 /// while the caller asks at every refresh.
 const RETRY_NS: u64 = 10_000_000_000;
 
-/// `NVML_ERROR_UNINITIALIZED`: the session is gone, for instance after the kernel module was reloaded.
-const UNINITIALIZED: i32 = 1;
+/// Codes by which any call says that the session is over: the kernel module was unloaded, reloaded or exchanged.
+const SESSION_IS_OVER: [i32; 3] = [
+    code::UNINITIALIZED,
+    code::DRIVER_NOT_LOADED,
+    code::LIB_RM_VERSION_MISMATCH,
+];
 
 /// The library's state, shared by the threads that ask it.
 pub(super) struct Loader {
@@ -43,8 +47,13 @@ enum State {
     Opened {
         library: Arc<Library>,
         name: Text,
+        /// When initialising it was tried last: what the next attempt keeps its distance from.
+        tried: Stamp,
+        /// When `init` became what it is.
         at: Stamp,
         init: i32,
+        /// Whether an initialisation stands that was not ended. It has to be, or the next one only counts.
+        open: bool,
     },
 }
 
@@ -71,35 +80,56 @@ impl Loader {
 
     /// The library, loaded and initialised if it was not, but not more often than every [`RETRY_NS`].
     ///
-    /// Holds the lock meanwhile: while this hangs, no other thread is started.
-    pub(super) fn ready(&self) -> (Answer<nvml::Library>, Option<Arc<Library>>) {
+    /// Holds the lock meanwhile: while this hangs, no other thread is started. While a call of an earlier session has
+    /// not returned (`calls_hang`), a session that is over is not replaced: ending it would pull the ground from under
+    /// that call.
+    pub(super) fn ready(&self, calls_hang: bool) -> (Answer<nvml::Library>, Option<Arc<Library>>) {
         let mut state = locked(&self.state);
-        if state.may_be_tried() {
+        if state.may_be_tried(calls_hang) {
             *state = match std::mem::replace(&mut *state, State::Untried) {
-                State::Opened { library, name, .. } => State::opened(library, name),
+                State::Opened {
+                    library,
+                    name,
+                    open,
+                    ..
+                } => {
+                    if open {
+                        library.api.shut_down();
+                    }
+                    library.forget();
+                    State::opened(library, name)
+                }
                 State::Untried | State::NotLoaded { .. } => self.load(),
             };
         }
         state.answer()
     }
 
-    /// Takes note of a return code; some mean that the session is over.
-    pub(super) fn note(&self, rc: i32) {
-        if rc == UNINITIALIZED
+    /// Takes note of a return code; some mean that the session is over. Says whether it is.
+    pub(super) fn note(&self, rc: i32) -> bool {
+        let over = SESSION_IS_OVER.contains(&rc);
+        if over
             && let State::Opened { init, at, .. } = &mut *locked(&self.state)
+            && *init == code::SUCCESS
         {
             (*init, *at) = (rc, clock::stamp());
         }
+        over
     }
 
     /// Ends the session, if there is one.
     pub(super) fn shut_down(&self) {
         let mut state = locked(&self.state);
-        if let State::Opened { library, init, .. } = &mut *state
-            && *init == code::SUCCESS
+        if let State::Opened {
+            library,
+            init,
+            open,
+            ..
+        } = &mut *state
+            && *open
         {
             library.api.shut_down();
-            *init = UNINITIALIZED;
+            (*init, *open) = (code::UNINITIALIZED, false);
         }
     }
 
@@ -124,21 +154,26 @@ impl Loader {
 
 impl State {
     fn opened(library: Arc<Library>, name: Text) -> Self {
+        let tried = clock::stamp();
         let init = library.api.init();
         Self::Opened {
             library,
             name,
+            tried,
             at: clock::stamp(),
             init,
+            open: init == code::SUCCESS,
         }
     }
 
-    fn may_be_tried(&self) -> bool {
+    fn may_be_tried(&self, calls_hang: bool) -> bool {
         let long_ago = |at: &Stamp| clock::monotonic_ns().saturating_sub(at.mono_ns) >= RETRY_NS;
         match self {
             Self::Untried => true,
             Self::NotLoaded { at, .. } => long_ago(at),
-            Self::Opened { at, init, .. } => *init != code::SUCCESS && long_ago(at),
+            Self::Opened {
+                tried, init, open, ..
+            } => *init != code::SUCCESS && long_ago(tried) && !(*open && calls_hang),
         }
     }
 
@@ -154,6 +189,7 @@ impl State {
                 name,
                 at,
                 init,
+                ..
             } => {
                 let name = name.clone();
                 if *init == code::SUCCESS {

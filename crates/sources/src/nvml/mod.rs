@@ -2,10 +2,13 @@
 //!
 //! It must not give a return code or a value a meaning; that is the collector's part.
 
+mod details;
 mod ffi;
 mod library;
 mod lists;
 mod loader;
+mod mig;
+mod samples;
 mod stride;
 mod sweep;
 

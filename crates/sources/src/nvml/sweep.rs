@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use model::Gap;
 use raw::nvml::{
-    CallAnswer, DeviceCall, DeviceSweep, Groups, NvmlPlan, NvmlSweep, Output, SystemCall,
+    CallAnswer, DeviceCall, DeviceSweep, Groups, MigSweep, NvmlPlan, NvmlSweep, Output, SystemCall,
 };
 use raw::{Answer, Stamped};
 
@@ -14,6 +14,7 @@ use super::ffi::{Device, List};
 use super::library::{Library, stamped};
 use super::lists::{self, Buffers};
 use super::loader::Loader;
+use super::{details, mig, samples};
 use crate::bell::locked;
 use crate::clock;
 use crate::worker::{Driver, Patience, Place, Progress, Retired};
@@ -33,6 +34,8 @@ struct Shared {
     loader: Loader,
     /// Slots whose handle was asked for once; the first time may initialise the device and take seconds.
     met: Mutex<BTreeSet<u32>>,
+    /// Slots whose device may have MIG instances.
+    mig: Mutex<BTreeSet<u32>>,
     /// Devices being read, with what they have answered: it stays here when a call does not return.
     open: Mutex<BTreeMap<u32, DeviceSweep>>,
 }
@@ -43,6 +46,7 @@ impl Nvml {
         Self(Arc::new(Shared {
             loader: Loader::new(library),
             met: Mutex::default(),
+            mig: Mutex::default(),
             open: Mutex::default(),
         }))
     }
@@ -79,7 +83,12 @@ impl Driver for NvmlDriver {
             Patience::First
         };
         progress.enter(Place::Whole, patience)?;
-        let (library, ready) = loader.ready();
+        let was_ready = loader.is_ready();
+        let (library, ready) = loader.ready(!skipped.is_empty());
+        if !was_ready {
+            // Another session initialises its devices anew.
+            locked(&self.shared.met).clear();
+        }
         let Some(ready) = ready else {
             return Ok(NvmlSweep {
                 library,
@@ -117,6 +126,7 @@ const fn unanswered(slot: u32, asked: Groups) -> DeviceSweep {
         asked,
         handle: Err(Gap::TimedOut),
         calls: Vec::new(),
+        mig: None,
     }
 }
 
@@ -137,6 +147,12 @@ impl NvmlDriver {
                 (Groups::all(), u64::try_from(window).unwrap_or(0))
             }
         };
+        if plan.untouched.contains(&slot) {
+            return Ok(DeviceSweep {
+                handle: Err(Gap::Asleep),
+                ..unanswered(slot, Groups::empty())
+            });
+        }
         if skipped.contains(&slot) {
             return Ok(self.interrupted(slot, asked));
         }
@@ -149,10 +165,14 @@ impl NvmlDriver {
         progress.enter(Place::Device(slot), patience)?;
         let (handle, device) = library.api.device(slot);
         progress.enter(Place::Device(slot), Patience::Usual)?;
-        self.note(slot, |sweep| sweep.handle = Ok(stamped(handle)));
-        if patience == Patience::First {
+        self.shared.loader.note(handle.rc);
+        if device.is_none() {
+            // When it comes back it is initialised anew.
+            locked(&self.shared.met).remove(&slot);
+        } else if patience == Patience::First {
             locked(&self.shared.met).insert(slot);
         }
+        self.note(slot, |sweep| sweep.handle = Ok(stamped(handle)));
         if let Some(device) = device {
             let calls = DeviceCall::ALL.iter().copied();
             let calls = calls.filter(|call| asked.contains(call.group()));
@@ -165,9 +185,49 @@ impl NvmlDriver {
                 progress.check()?;
                 self.note(slot, |sweep| sweep.calls.push((call, answer)));
             }
+            self.instances(library, slot, device, progress)?;
         }
         let sweep = locked(&self.shared.open).remove(&slot);
         Ok(sweep.unwrap_or_else(|| unanswered(slot, asked)))
+    }
+
+    /// Asks about MIG, unless the device is known to know none.
+    fn instances(
+        &mut self,
+        library: &Library,
+        slot: u32,
+        device: Device,
+        progress: &Progress,
+    ) -> Result<(), Retired> {
+        let mode = locked(&self.shared.open).get(&slot).and_then(|sweep| {
+            let mut calls = sweep.calls.iter();
+            let (_, answer) = calls.find(|(call, _)| *call == DeviceCall::MigMode)?;
+            answer
+                .as_ref()
+                .ok()
+                .map(|mode| mig::is_unknown_to_device(&mode.value))
+        });
+        let mut capable = locked(&self.shared.mig);
+        match mode {
+            Some(true) => {
+                capable.remove(&slot);
+            }
+            Some(false) => {
+                capable.insert(slot);
+            }
+            None => {}
+        }
+        if !capable.contains(&slot) {
+            return Ok(());
+        }
+        drop(capable);
+        let asked = locked(&self.shared.open)
+            .get(&slot)
+            .map_or_else(Vec::new, |sweep| sweep.calls.clone());
+        self.note(slot, |sweep| sweep.mig = Some(MigSweep::unanswered()));
+        let found = mig::sweep(library, device, &asked, &mut self.buffers, progress)?;
+        self.note(slot, |sweep| sweep.mig = found);
+        Ok(())
     }
 
     fn note(&self, slot: u32, write: impl FnOnce(&mut DeviceSweep)) {
@@ -211,10 +271,17 @@ impl NvmlDriver {
             DeviceCall::PciInfo => api.pci_info(device),
             DeviceCall::CudaComputeCapability => api.compute_capability(device),
             DeviceCall::MigMode => api.mig_mode(device),
+            DeviceCall::VbiosVersion => api.vbios_version(device),
+            DeviceCall::BoardPartNumber => api.board_part_number(device),
+            DeviceCall::SupportedClocksEventReasons => api.supported_clocks_event_reasons(device),
+            DeviceCall::VirtualizationMode => api.virtualization_mode(device),
             DeviceCall::MemoryInfo => library.memory(device),
             DeviceCall::UtilizationRates => api.utilization(device),
             DeviceCall::EncoderUtilization => api.encoder(device),
             DeviceCall::DecoderUtilization => api.decoder(device),
+            DeviceCall::JpgUtilization => api.jpeg(device),
+            DeviceCall::OfaUtilization => api.optical_flow(device),
+            DeviceCall::ClocksEventReasons => api.clocks_event_reasons(device),
             // The second argument is nvmlClockType_t.
             DeviceCall::ClockGraphics => api.clock(device, 0),
             DeviceCall::ClockSm => api.clock(device, 1),
@@ -234,10 +301,29 @@ impl NvmlDriver {
                 lists::processes(library, List::Graphics, device, buffers)?
             }
             DeviceCall::MpsProcesses => lists::processes(library, List::Mps, device, buffers)?,
+            DeviceCall::ProcessesUtilization => {
+                samples::wide(library, device, after, &mut buffers.wide)
+            }
+            DeviceCall::ProcessUtilization if buffers.wide.given => return Err(Gap::NotApplicable),
             DeviceCall::ProcessUtilization => lists::samples(library, device, after, buffers),
             // The second argument is nvmlPcieUtilCounter_t.
             DeviceCall::PcieTx => api.pcie_throughput(device, 0),
             DeviceCall::PcieRx => api.pcie_throughput(device, 1),
+            DeviceCall::TotalEnergy => api.total_energy(device),
+            DeviceCall::PersistenceMode => api.persistence_mode(device),
+            DeviceCall::ComputeMode => api.compute_mode(device),
+            DeviceCall::EccMode => api.ecc_mode(device),
+            // The arguments are nvmlMemoryErrorType_t and nvmlEccCounterType_t.
+            DeviceCall::EccVolatileCorrected => api.ecc_errors(device, 0, 0),
+            DeviceCall::EccVolatileUncorrected => api.ecc_errors(device, 1, 0),
+            DeviceCall::EccAggregateCorrected => api.ecc_errors(device, 0, 1),
+            DeviceCall::EccAggregateUncorrected => api.ecc_errors(device, 1, 1),
+            // The second argument is nvmlPageRetirementCause_t.
+            DeviceCall::RetiredPagesSingleBit => api.retired_pages(device, 0),
+            DeviceCall::RetiredPagesDoubleBit => api.retired_pages(device, 1),
+            DeviceCall::RetiredPagesPending => api.retired_pages_pending(device),
+            DeviceCall::RemappedRows => api.remapped_rows(device),
+            DeviceCall::NvLinks => details::links(api, device),
         };
         Ok(Stamped {
             at: clock::stamp(),

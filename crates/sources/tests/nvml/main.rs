@@ -6,7 +6,9 @@
     reason = "what helps the tests fails them"
 )]
 
+mod details;
 mod ffi;
+mod mig;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,6 +42,7 @@ fn asking(groups: Groups, known: &[u32]) -> TickPlan {
         nvml: Some(NvmlPlan {
             groups,
             samples_after: known.iter().map(|slot| (*slot, 0)).collect(),
+            untouched: Vec::new(),
         }),
         ..TickPlan::default()
     }
@@ -256,7 +259,7 @@ fn each_broken_device_keeps_its_slot_and_its_codes() {
     let sweep = first_sweep(&Rig::new(Generation::R580, &Scenario::faulty()));
     assert_eq!(sweep.devices.len(), 5);
     // Garbage among the samples is handed on.
-    match answer(&sweep, 0, DeviceCall::ProcessUtilization)
+    match answer(&sweep, 0, DeviceCall::ProcessesUtilization)
         .unwrap()
         .out
     {
@@ -302,7 +305,7 @@ fn no_new_sample_is_not_found() {
         nvml.samples_after = vec![(0, u64::MAX)];
     }
     let sweep = sweep(&mut machine, &plan);
-    let samples = answer(&sweep, 0, DeviceCall::ProcessUtilization).unwrap();
+    let samples = answer(&sweep, 0, DeviceCall::ProcessesUtilization).unwrap();
     assert_eq!(samples.rc, code::NOT_FOUND);
     assert_eq!(samples.out, Output::Nothing);
 }
@@ -447,4 +450,26 @@ fn a_late_sweep_is_taken_by_a_later_refresh_with_its_own_stamp() {
         Published::New(sweep) => assert!(sweep.at.mono_ns <= tick.now.mono_ns),
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn what_the_plan_leaves_alone_is_not_touched() {
+    // Any call about the second, and getting its handle, would take an hour.
+    let scenario = Scenario::empty()
+        .with_device(busy_device(2))
+        .with_device(busy_device(2))
+        .with_device(busy_device(2))
+        .with_fault(Fault::sleeping("*", 3_600_000).on(1));
+    let rig = Rig::new(Generation::R580, &scenario);
+    let mut machine = machine(&rig);
+    let mut plan = asking(Groups::all(), &[]);
+    if let Some(nvml) = &mut plan.nvml {
+        nvml.untouched = vec![1];
+    }
+    let sweep = sweep(&mut machine, &plan);
+    assert_eq!(sweep.devices[1].handle, Err(Gap::Asleep));
+    assert_eq!(sweep.devices[1].asked, Groups::empty());
+    assert!(sweep.devices[1].calls.is_empty());
+    assert_eq!(handle(&sweep, 0), Ok(code::SUCCESS));
+    assert_eq!(sweep.devices[2].calls.len(), DeviceCall::ALL.len());
 }

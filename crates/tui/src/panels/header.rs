@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use model::{Device, Mode, OriginKind, ScanState, Snapshot};
+use model::{Device, Gap, Mode, OriginKind, PowerState, ScanState, Snapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 use ratatui::style::Style;
@@ -65,7 +65,11 @@ fn first(view: View<'_>, area: Rect, buffer: &mut Buffer) {
         strip.put("no GPU", look.warning());
         return;
     };
-    let name = figure::measured(&device.name, look, |name| figure::clean(name).into_owned());
+    let mut name = figure::measured(&device.name, look, |name| figure::clean(name).into_owned());
+    // A device that was never awake since the start has no other name.
+    if let (Some(Gap::Asleep), Some(place)) = (device.name.gap(), device.pci.value()) {
+        name.text = format!("GPU at {place}").into();
+    }
     strip.put(&format!("[{}] ", device.index), look.label());
     let count = match snapshot.devices.len() {
         0 | 1 => String::new(),
@@ -163,6 +167,18 @@ fn facts(snapshot: &Snapshot, view: View<'_>) -> Vec<(String, Style)> {
     let mut facts = Vec::with_capacity(6);
     if snapshot.origin.kind != OriginKind::Live && view.state.session == Session::Live {
         facts.push((snapshot.origin.kind.id().to_owned(), look.warning()));
+    }
+    if let Some(device) = view.device() {
+        if device.power_state.value() == Some(&PowerState::Suspended) {
+            let wakes = if view.state.wake.is_some() {
+                ", W wakes it"
+            } else {
+                ""
+            };
+            facts.push((format!("suspended{wakes}"), look.warning()));
+        }
+        let labels = device.labels();
+        facts.extend(labels.map(|label| (label.to_owned(), look.plain())));
     }
     let status = snapshot.process_status;
     if status.scan == ScanState::Partial {

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
 use crate::dossier;
-use crate::paint::{Strip, rule};
+use crate::paint::rule;
 use crate::panel::{Form, Name, Panel, Room};
 use crate::prose;
 use crate::view::View;
@@ -36,10 +36,10 @@ impl Panel for Inspector {
     fn draw(&self, view: View<'_>, area: Rect, buffer: &mut Buffer) {
         let look = view.look();
         let Some(row) = view.selected() else {
-            rule(buffer, look, area, 0, "Inspector", &["i:hide"]);
-            let mut strip = Strip::new(buffer, look, area, 1);
-            strip.skip(1);
-            strip.put("no process is selected", look.dim());
+            let hints = ["Enter:full screen", "i:hide"];
+            rule(buffer, look, area, 0, "Inspector", &hints);
+            let lines = dossier::device_lines(view, area.width.saturating_sub(2));
+            prose::draw(buffer, look, below_rule(area), &lines, 0);
             return;
         };
         let lines = dossier::lines(view, row, area.width.saturating_sub(2));
@@ -52,12 +52,11 @@ impl Panel for Inspector {
         };
         let title = format!("Inspector {}", dossier::title(row, look));
         rule(buffer, look, area, 0, &title, &[&enter, "i:hide"]);
-        let body = Rect::new(
-            area.x,
-            area.y + 1,
-            area.width,
-            area.height.saturating_sub(1),
-        );
-        prose::draw(buffer, look, body, &lines, 0);
+        prose::draw(buffer, look, below_rule(area), &lines, 0);
     }
+}
+
+fn below_rule(area: Rect) -> Rect {
+    let height = area.height.saturating_sub(1);
+    Rect::new(area.x, area.y + 1, area.width, height)
 }

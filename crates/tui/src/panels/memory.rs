@@ -1,7 +1,7 @@
 //! The memory bar by category, with what no process accounts for and what is free, and its legend
 //! with the numbers as they were read.
 
-use model::{Bytes, Category, Device, InferenceBasis, PidMark, Reading, Snapshot};
+use model::{Bytes, Category, Device, DeviceKind, Reading, Snapshot};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 use ratatui::style::Style;
@@ -156,7 +156,14 @@ fn draw_bar(
     }
     strip.skip(1);
     if let Some(gap) = memory.used.gap() {
-        strip.put(gap.sentence(), look.dim());
+        // The system's memory is no figure of the GPU, and is not shown as one.
+        let why = match device.kind {
+            DeviceKind::Unified => {
+                "one memory with the system; the driver has no figure of the GPU's share"
+            }
+            _ => gap.sentence(),
+        };
+        strip.put(why, look.dim());
     } else if strip.room() >= LEAST_BAR {
         let cells = model::units::saturating_u16(strip.room());
         let parts: Vec<Part> = contents.entries.iter().map(|entry| entry.part).collect();
@@ -286,17 +293,14 @@ fn rows(snapshot: &Snapshot, device: &Device, look: Look) -> Vec<Entry> {
         else {
             continue;
         };
-        let mark = match vram.basis() {
-            None => continue,
-            Some(InferenceBasis::Start | InferenceBasis::Count) => PidMark::Sure,
-            Some(InferenceBasis::Order) => PidMark::Guess,
-        };
-        let text = format!("{} {}", figure::size(vram.size()), figure::mark(mark));
+        let Some(basis) = vram.basis() else { continue };
+        let size = figure::size(vram.value());
+        let text = format!("{size} {}", figure::mark(basis.mark()));
         let figure = Figure {
             text: text.into(),
             class: Class::Inferred,
         };
-        entries.push(segment(process.category, vram.size().as_f64(), figure));
+        entries.push(segment(process.category, vram.value().as_f64(), figure));
     }
     entries.sort_by(|a, b| b.part.weight.total_cmp(&a.part.weight));
     entries

@@ -109,8 +109,15 @@ pub(crate) fn notes(view: View<'_>) -> Vec<Note> {
         });
     }
     if let Some((index, status)) = device_status(view) {
+        // The first word tells: a device that rests, or works but is split, needs nobody's attention.
+        let calm = ["ok", "asleep", "idle", "awake"];
+        let first = status.split([' ', ',', ';']).next();
+        let severity = match first {
+            Some(word) if calm.contains(&word) => Severity::Info,
+            _ => Severity::Warning,
+        };
         notes.push(Note {
-            severity: Severity::Warning,
+            severity,
             subject: format!("gpu:{index}"),
             text: format!("GPU {index}: {}", figure::clean(status)),
         });

@@ -204,7 +204,12 @@ fn draw_row(
     }
     for placed in &arrangement.placed {
         let Figure { mut text, class } = placed.column.cell(row, placed.cells, look);
-        if placed.column == Column::Vram && arrangement.marks && class != Class::Inferred {
+        let has_marks = match placed.column {
+            Column::Vram => arrangement.size_marks,
+            Column::Load => arrangement.load_marks,
+            _ => false,
+        };
+        if has_marks && class != Class::Inferred {
             text.to_mut().push_str("  ");
         }
         let style = match placed.column {

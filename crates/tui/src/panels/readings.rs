@@ -159,6 +159,22 @@ fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
         };
         items.push(item(look, "busiest engine", vec![(figure, "")]));
     }
+    // Only where something holds the clocks down: the inspector always tells.
+    if let Some(reasons) = device.details.clocks_event_reasons.value()
+        && reasons.limit()
+    {
+        let text = output::format::clocks_event_reasons(*reasons);
+        let limit = Item {
+            label: "LIMIT",
+            values: vec![(text.into(), look.warning())],
+        };
+        // Heat and defects go before what is there all the time; a power limit may be cut off.
+        if reasons.slowdown() {
+            items.insert(0, limit);
+        } else {
+            items.push(limit);
+        }
+    }
     items
 }
 

@@ -220,3 +220,45 @@ fn an_overlay_does_not_scroll_beyond_its_end() {
     assert_eq!(app.state.overlay_line, last - 1);
     assert!(text(&draw(&app)).contains("not itemised") || last > 1);
 }
+
+#[test]
+fn only_a_device_that_sleeps_is_asked_for() {
+    let (sender, asked) = std::sync::mpsc::channel();
+    let wake = crate::session::Wake::new(move |device| sender.send(device.clone()).unwrap());
+    let options = crate::session::Options {
+        wake: Some(wake),
+        ..super::options(crate::theme::Theme::Auto, false)
+    };
+    let mut app = super::empty(&options, (140, 45));
+    let mut snapshot = model::sample::servers();
+    let asleep = snapshot.devices[1].key.clone();
+    snapshot.devices[1].power_state = snapshot.devices[1]
+        .power_state
+        .map(|_| model::PowerState::Suspended);
+    app.update(crate::session::Message::Snapshot(std::sync::Arc::new(
+        snapshot,
+    )));
+    press(&mut app, "W");
+    assert!(asked.try_recv().is_err());
+    press(&mut app, "1");
+    let shown = super::text(&super::draw(&app));
+    assert!(shown.contains("suspended, W wakes it"), "{shown}");
+    press(&mut app, "W");
+    assert_eq!(asked.try_recv(), Ok(asleep));
+}
+
+#[test]
+fn the_chosen_device_stays_chosen_under_another_number() {
+    let snapshot = model::sample::servers();
+    let mut app = app(snapshot.clone(), (140, 45));
+    press(&mut app, "2");
+    let chosen = snapshot.devices[2].key.clone();
+    let mut next = snapshot;
+    next.devices.swap(0, 2);
+    for (index, device) in (0..).zip(&mut next.devices) {
+        device.index = index;
+    }
+    app.update(crate::session::Message::Snapshot(std::sync::Arc::new(next)));
+    assert_eq!(app.view().device().map(|device| &device.key), Some(&chosen));
+    assert_eq!(app.state.device, Some(0));
+}

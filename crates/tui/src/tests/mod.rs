@@ -24,6 +24,7 @@ fn options(theme: Theme, ascii: bool) -> Options {
         ascii,
         mouse: true,
         interval: Duration::from_secs(1),
+        wake: None,
     }
 }
 

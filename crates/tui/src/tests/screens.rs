@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use model::{Container, ContainerName, Gap, Provenance, Reading, Source};
 use ratatui::style::Modifier;
 
 use super::{app, draw, empty, options, press, text};
@@ -94,6 +95,104 @@ fn inspector_of_a_guess_and_of_a_process_outside() {
     insta::assert_snapshot!("inspector_outside", text(&draw(&app)));
 }
 
+/// A pod whose server publishes nothing, and one whose names only root may read.
+#[test]
+fn inspector_of_processes_in_containers() {
+    let mut snapshot = model::sample::workstation();
+    let in_a_pod = |name| Container {
+        runtime: "containerd",
+        id: "0123456789ab".into(),
+        pod_uid: Some("01234567-89ab-cdef-0123-456789abcdef".into()),
+        name,
+    };
+    let from = Provenance {
+        source: Source::ContainerState,
+        counter: "config.json",
+        at: model::sample::AT,
+    };
+    let name = ContainerName {
+        name: "llm".into(),
+        pod: Some("llm-0".into()),
+        namespace: Some("ai".into()),
+    };
+    let places = [
+        Reading::measured(name, from),
+        Reading::missing(Gap::Permission, from),
+    ];
+    for (process, name) in snapshot.processes.iter_mut().zip(places) {
+        process.container = Reading::measured(Some(in_a_pod(name)), from);
+        process.server = None;
+        process.server_unasked = Some(Gap::OtherNetwork);
+    }
+    let mut app = app(snapshot, (100, 60));
+    press(&mut app, "Enter");
+    insta::assert_snapshot!("inspector_pod", text(&draw(&app)));
+    press(&mut app, "Esc j Enter");
+    insta::assert_snapshot!("inspector_container_unread", text(&draw(&app)));
+}
+
+#[test]
+fn the_inspector_ends_with_the_device_of_the_row() {
+    for size in [(80, 24), (140, 45)] {
+        let mut app = app(model::sample::servers(), size);
+        press(&mut app, "3");
+        let name = format!("device_held_down_{}x{}", size.0, size.1);
+        insta::assert_snapshot!(name, text(&draw(&app)));
+        press(&mut app, "Enter G");
+        let name = format!("inspector_device_{}x{}", size.0, size.1);
+        insta::assert_snapshot!(name, text(&draw(&app)));
+    }
+}
+
+#[test]
+fn without_a_process_the_inspector_shows_the_device() {
+    let mut snapshot = model::sample::workstation();
+    snapshot.processes.clear();
+    let app = app(snapshot, (80, 24));
+    insta::assert_snapshot!("inspector_no_process", text(&draw(&app)));
+}
+
+#[test]
+fn none_idle_and_unknown_event_reasons_are_told_apart() {
+    use model::{ClocksEventReasons, DeviceDetails, Gap, Reading};
+    let mut seen = std::collections::BTreeSet::new();
+    for (mask, told, limit) in [
+        (Some(0), "event reasons none ·", None),
+        (Some(1), "event reasons idle (0x1) ·", None),
+        (Some(4), "SW power cap (0x4)", Some("LIMIT SW power cap")),
+        (
+            Some(0x600),
+            "(0x600)",
+            Some("LIMIT board limit, reliability"),
+        ),
+        (
+            Some(0x3000),
+            "event reasons 0x3000 (0x3000)",
+            Some("LIMIT 0x3000"),
+        ),
+        (None, "event reasons n/a", None),
+    ] {
+        let mut snapshot = model::sample::workstation();
+        snapshot.processes.clear();
+        let details = &mut snapshot.devices[0].details;
+        details.clocks_event_reasons = match (mask, details.vbios.known()) {
+            (Some(mask), Some(any)) => Reading::measured(ClocksEventReasons(mask), any.from),
+            (_, any) => {
+                let from = any.unwrap().from;
+                DeviceDetails::missing(Gap::NotSupported, from).clocks_event_reasons
+            }
+        };
+        let app = app(snapshot, (140, 45));
+        let screen = text(&draw(&app));
+        assert!(screen.contains(told), "{told}\n{screen}");
+        match limit {
+            Some(limit) if mask != Some(4) => assert!(screen.contains(limit), "{screen}"),
+            _ => assert!(!screen.contains("LIMIT"), "{screen}"),
+        }
+        assert!(seen.insert(screen));
+    }
+}
+
 #[test]
 fn all_devices() {
     let mut app = app(model::sample::servers(), (140, 45));
@@ -164,5 +263,38 @@ fn mono_sets_no_colour_and_no_other_attribute() {
                 assert!(allowed.contains(cell.modifier), "{name} {keys}");
             }
         }
+    }
+}
+
+#[test]
+fn what_kind_of_device_it_is_stands_on_the_screen() {
+    let from = |device: &model::Device| device.gpu.known().map(|known| known.from);
+    for (label, virtualization) in [
+        ("vGPU of a host", model::Virtualization::Vgpu),
+        (
+            "passed through to this VM",
+            model::Virtualization::Passthrough,
+        ),
+    ] {
+        let mut snapshot = model::sample::workstation();
+        for device in &mut snapshot.devices {
+            if let Some(from) = from(device) {
+                device.virtualization = model::Reading::measured(virtualization, from);
+            }
+        }
+        let shown = text(&draw(&app(snapshot, (140, 45))));
+        assert!(shown.contains(label), "{shown}");
+    }
+    let mut snapshot = model::sample::workstation();
+    for device in &mut snapshot.devices {
+        device.kind = model::DeviceKind::Unified;
+        if let Some(from) = from(device) {
+            let none = model::Reading::missing(model::Gap::NotSupported, from);
+            (device.memory.total, device.memory.used, device.memory.free) = (none, none, none);
+        }
+    }
+    let shown = text(&draw(&app(snapshot, (140, 45))));
+    for words in ["unified memory", "one memory with the system"] {
+        assert!(shown.contains(words), "{words} in {shown}");
     }
 }

@@ -205,6 +205,7 @@ impl Machine {
             })
         });
         Sample {
+            lists_missing: false,
             now_us: now,
             initial_namespace: false,
             listed: listed.collect(),

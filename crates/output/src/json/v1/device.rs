@@ -1,9 +1,11 @@
 //! Keys of a device.
 
+use std::borrow::Cow;
+
 use model::Text;
 use serde::Serialize;
 
-use super::{NamedEngine, ProvenanceMap};
+use super::{Mig, NamedEngine, ProvenanceMap};
 
 /// One GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,6 +28,8 @@ pub struct Device {
     pub cuda: Option<Text>,
     /// `discrete`, `integrated`, `unified`, `unknown`.
     pub kind: &'static str,
+    /// `none`, `passthrough`, `vgpu` (a share of a host's device), `host_vgpu`, `host_vsga`.
+    pub virtualization: Option<&'static str>,
     /// `active` or `suspended`.
     pub power_state: Option<&'static str>,
     /// Memory.
@@ -38,6 +42,10 @@ pub struct Device {
     pub encoder_pct: Option<f64>,
     /// Decoder load, percent.
     pub decoder_pct: Option<f64>,
+    /// JPEG engine load, percent.
+    pub jpeg_pct: Option<f64>,
+    /// Load of the optical flow accelerator, percent.
+    pub ofa_pct: Option<f64>,
     /// Graphics clock, MHz.
     pub core_clock_mhz: Option<u32>,
     /// Memory clock, MHz.
@@ -62,6 +70,10 @@ pub struct Device {
     pub pcie_width: Option<u32>,
     /// 0 (fastest) to 15.
     pub performance_state: Option<u32>,
+    /// Modes, errors and links.
+    pub details: DeviceDetails,
+    /// Multi-Instance GPU; null where the device knows none.
+    pub mig: Option<Mig>,
     /// `ok`, or what happened to this device's readings, in a sentence.
     pub counter_status: Text,
     /// Whether Windows counters were matched to this adapter; null where that has no meaning.
@@ -87,6 +99,70 @@ pub struct Sensor {
     pub unit: &'static str,
     /// The value in that unit.
     pub value: Option<f64>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// Modes, errors and links of a device; read seldom, see `age_ms`. Its entries in `provenance` begin with `details.`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceDetails {
+    /// What holds the clocks where they are: names, and unknown bits as one number such as `0x1800`. Empty: nothing.
+    pub clocks_event_reasons: Option<Vec<Cow<'static, str>>>,
+    /// The same as the driver's mask, in hex.
+    pub clocks_event_reasons_mask: Option<String>,
+    /// Which of them the device can tell.
+    pub clocks_event_reasons_supported: Option<Vec<Cow<'static, str>>>,
+    /// Energy used since the driver was loaded, millijoules.
+    pub total_energy_millijoules: Option<u64>,
+    /// Whether the driver keeps the device initialised without clients.
+    pub persistence_mode: Option<bool>,
+    /// `default`, `exclusive_process`, `prohibited`, `exclusive_thread`.
+    pub compute_mode: Option<&'static str>,
+    /// Whether ECC is on.
+    pub ecc_mode: Option<bool>,
+    /// Whether it will be on after the next reset.
+    pub ecc_mode_pending: Option<bool>,
+    /// Errors since the driver was loaded.
+    pub ecc_volatile_corrected: Option<u64>,
+    /// Errors since the driver was loaded.
+    pub ecc_volatile_uncorrected: Option<u64>,
+    /// Errors over the card's life.
+    pub ecc_aggregate_corrected: Option<u64>,
+    /// Errors over the card's life.
+    pub ecc_aggregate_uncorrected: Option<u64>,
+    /// Pages retired after several single-bit errors.
+    pub retired_pages_single_bit: Option<u32>,
+    /// Pages retired after a double-bit error.
+    pub retired_pages_double_bit: Option<u32>,
+    /// Whether pages wait for a reboot to be retired.
+    pub retired_pages_pending: Option<bool>,
+    /// Rows remapped after correctable errors.
+    pub remapped_rows_correctable: Option<u32>,
+    /// Rows remapped after uncorrectable errors.
+    pub remapped_rows_uncorrectable: Option<u32>,
+    /// Whether rows wait for a reset to be remapped.
+    pub remapped_rows_pending: Option<bool>,
+    /// Whether remapping ever failed.
+    pub remapped_rows_failed: Option<bool>,
+    /// Links to other devices.
+    pub nvlinks: Option<Vec<NvLink>>,
+    /// Version of the video BIOS.
+    pub vbios_version: Option<Text>,
+    /// Part number of the product. A serial number is not read.
+    pub board_part_number: Option<Text>,
+}
+
+/// An `NVLink`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NvLink {
+    /// Its number on the device.
+    pub link: u32,
+    /// Whether it is up.
+    pub active: Option<bool>,
+    /// Such as `4.0`.
+    pub version: Option<Text>,
+    /// What is at its other end.
+    pub remote_pci: Option<String>,
     /// Classes and reasons.
     pub provenance: ProvenanceMap,
 }

@@ -40,7 +40,8 @@ pub struct Process {
     pub category_reason: &'static str,
     /// Runtimes whose libraries are mapped.
     pub runtimes: Option<Vec<Runtime>>,
-    /// Memory and engines by device.
+    /// Memory and engines by device; empty, with reason `not_listed`, for a process that could hold a
+    /// context and was matched to no entry of the driver's.
     pub devices: Vec<Charge>,
     /// Models.
     pub models: Vec<Model>,
@@ -61,8 +62,9 @@ pub struct Process {
 pub struct PidMatch {
     /// `*` sure, `?` a guess.
     pub mark: &'static str,
-    /// `start`, `count`, `order`.
-    pub why: Option<&'static str>,
+    /// What it rests on (`count`, `start`), or why it is only a guess (`list_missing`, `unreadable`, `distrust`,
+    /// `order_untrusted`, `more_host`, `more_local`, `late`).
+    pub why: &'static str,
 }
 
 /// A container.
@@ -70,8 +72,16 @@ pub struct PidMatch {
 pub struct Container {
     /// Runtime.
     pub runtime: &'static str,
-    /// Identifier.
+    /// Identifier, 12 characters where it is a hash.
     pub id: Text,
+    /// Name, from the runtime's state file; why it is null stands in the process's provenance.
+    pub name: Option<Text>,
+    /// Name of the Kubernetes pod, from the same.
+    pub pod_name: Option<Text>,
+    /// Namespace of the pod, from the same.
+    pub pod_namespace: Option<Text>,
+    /// UID of the pod, from the control group's path.
+    pub pod_uid: Option<Text>,
 }
 
 /// A runtime.
@@ -196,6 +206,10 @@ pub struct Engines {
     pub encode_pct: Option<f64>,
     /// Video decoder.
     pub decode_pct: Option<f64>,
+    /// JPEG engine.
+    pub jpeg_pct: Option<f64>,
+    /// Optical flow accelerator.
+    pub ofa_pct: Option<f64>,
     /// One ring for both directions of video.
     pub video_pct: Option<f64>,
 }
@@ -330,6 +344,8 @@ pub struct Server {
     pub kind: &'static str,
     /// Port on loopback.
     pub port: u16,
+    /// The server's own port in its network namespace; null where it is reached without a forwarder.
+    pub own_port: Option<u16>,
     /// `ready`, `loading`, `sleeping`, `key_required`, `unreachable`.
     pub state: &'static str,
     /// Context per slot, tokens.

@@ -104,15 +104,34 @@ fn unit(name: &str, names: &mut Pseudonyms) -> String {
             return format!("{prefix}{}{suffix}", names.word("g", container));
         }
     }
+    if let Some((before, uid)) = pod(stem) {
+        let before = joined(before, '-', |word| plain(word, names));
+        return format!("{before}pod{}{suffix}", names.hexadecimal(uid));
+    }
     joined(stem, '-', |word| {
         if word.len() >= 12 && word.bytes().all(|b| b.is_ascii_hexdigit()) {
-            names.hexadecimal(word)
-        } else if is_known(word) {
-            word.to_owned()
+            names.identifier(word)
         } else {
-            names.word("g", word)
+            plain(word, names)
         }
     }) + &suffix
+}
+
+fn plain(word: &str, names: &mut Pseudonyms) -> String {
+    if is_known(word) {
+        word.to_owned()
+    } else {
+        names.word("g", word)
+    }
+}
+
+/// What stands before `podUID` of Kubernetes, and the UID: 32 hexadecimal digits, plain or in the groups of a UUID.
+fn pod(stem: &str) -> Option<(&str, &str)> {
+    let (before, uid) = stem.rsplit_once("pod")?;
+    let digits = uid.bytes().filter(u8::is_ascii_hexdigit).count();
+    let separators = uid.bytes().filter(|b| b"-_".contains(b)).count();
+    let is_uid = digits == 32 && [0, 4].contains(&separators) && digits + separators == uid.len();
+    (is_uid && (before.is_empty() || before.ends_with('-'))).then_some((before, uid))
 }
 
 fn is_known(word: &str) -> bool {
@@ -147,6 +166,34 @@ mod tests {
             lxc.starts_with("0::/lxc.payload.g") && !lxc.contains("web"),
             "{lxc}"
         );
+    }
+
+    #[test]
+    fn the_uid_of_a_pod_keeps_its_form() {
+        let mut names = Pseudonyms::new(Redaction::Strict);
+        for (text, start) in [
+            (
+                "0::/kubepods.slice/kubepods-besteffort-pod01234567_89ab_cdef_0123_456789abcdef.slice/x",
+                "0::/kubepods.slice/kubepods-besteffort-pod",
+            ),
+            (
+                "0::/kubepods/burstable/pod01234567-89ab-cdef-0123-456789abcdef/x",
+                "0::/kubepods/burstable/pod",
+            ),
+        ] {
+            let got = line(text, &mut names);
+            assert!(got.starts_with(start) && !got.contains("01234567"), "{got}");
+            assert_eq!(
+                got.matches(['-', '_']).count(),
+                text.matches(['-', '_']).count(),
+                "{got}"
+            );
+        }
+        let got = line(
+            "0::/kubepods/podzorgon-89ab-cdef-0123-456789abcdef/x",
+            &mut names,
+        );
+        assert!(!got.contains("zorgon"), "{got}");
     }
 
     #[test]

@@ -1,0 +1,263 @@
+//! Which devices are left alone, so that a sleeping GPU stays asleep and an idle one can fall asleep.
+//!
+//! * A suspended device is not touched, not even by a handle, until it is awake by itself or the user asks for it.
+//! * A device that the kernel may suspend and that nobody uses is read every [`IDLE_NS`] only, or the monitor itself
+//!   would keep it awake.
+//!
+//! The driver is asked by slot, and knows places on the bus only by asking the device. So slots are taken to be in the
+//! order of the bus until they are known; every slot that is known and the number of devices have to agree with that.
+//! Where they do not, nothing at all is asked while a device sleeps whose slot was never seen.
+//!
+//! Facts: taking a handle starts a GPU, initialising the library does not (NVIDIA's NVML reference). The order of slots
+//! is by bus address as far as the reference says; not confirmed on hardware.
+
+use std::collections::BTreeMap;
+
+use model::{Notice, PciAddress, PowerState, Severity, Stamp, Text};
+use raw::Machine;
+
+use crate::host::{self, Host};
+use crate::nvml::{Nvml, Resting};
+
+/// How long an unused device is left alone at a time. Longer than the kernel waits before it suspends one.
+pub(crate) const IDLE_NS: u64 = 15_000_000_000;
+
+/// How long readings of a device that was woken on purpose are shown when it has gone to sleep again.
+const WOKEN_NS: u64 = 10_000_000_000;
+
+/// How long a request to wake a device stands that the driver does not answer for. Starting a device takes seconds.
+const UNHEARD_NS: u64 = 30_000_000_000;
+
+/// What is done about one device.
+#[derive(Clone, Copy, Debug, Default)]
+struct Device {
+    resting: Option<Resting>,
+    /// When the driver last read it.
+    read_at: Option<Stamp>,
+    /// Whether the kernel may suspend it, as of this moment.
+    control: Option<(bool, Stamp)>,
+    wake: Option<Wake>,
+}
+
+/// A request of the user.
+#[derive(Clone, Copy, Debug)]
+enum Wake {
+    /// Made, and not fulfilled yet.
+    Asked(Stamp),
+    /// The device was read at this moment.
+    Read(Stamp),
+}
+
+/// Devices over time.
+#[derive(Default)]
+pub(crate) struct Rest {
+    devices: BTreeMap<PciAddress, Device>,
+    /// Every sleeping device is to be woken, once.
+    wake_all: bool,
+    /// A plan for the newest request has been made.
+    hurried: bool,
+    slots: BTreeMap<u32, PciAddress>,
+    /// Devices that sleep in a slot that cannot be told.
+    untold: Vec<PciAddress>,
+}
+
+impl Rest {
+    pub(crate) fn new(wake: bool) -> Self {
+        Self {
+            wake_all: wake,
+            ..Self::default()
+        }
+    }
+
+    /// The user wants this device to be read even if that wakes it.
+    pub(crate) fn wake(&mut self, address: PciAddress, now: Stamp) {
+        self.devices.entry(address).or_default().wake = Some(Wake::Asked(now));
+        self.hurried = false;
+    }
+
+    /// Whether a plan is wanted at once; true once a request.
+    pub(crate) fn hurry(&mut self) -> bool {
+        let asked = |device: &Device| matches!(device.wake, Some(Wake::Asked(_)));
+        let wanted = !self.hurried && self.devices.values().any(asked);
+        self.hurried |= wanted;
+        wanted
+    }
+
+    /// Looks at the devices after the answers of a refresh have been taken in.
+    pub(crate) fn settle(
+        &mut self,
+        machine: &mut dyn Machine,
+        host: &Host,
+        nvml: &mut Nvml,
+        now: Stamp,
+    ) {
+        let expected = host.nvidia();
+        self.devices
+            .retain(|address, _| expected.iter().any(|device| device.address == *address));
+        let addresses: Vec<PciAddress> = expected.iter().map(|device| device.address).collect();
+        self.place(&addresses, nvml);
+        for found in &expected {
+            let slot = self.slot_of(found.address);
+            let device = self.devices.entry(found.address).or_default();
+            let asleep = found.power == Ok(PowerState::Suspended);
+            if self.wake_all && asleep {
+                device.wake = Some(Wake::Asked(now));
+            }
+            let read_at = slot.and_then(|slot| nvml.read_at(slot));
+            let just_read = read_at != device.read_at;
+            device.read_at = read_at;
+            device.wake = match (device.wake, device.read_at) {
+                (Some(Wake::Asked(asked)), Some(read)) if read.mono_ns >= asked.mono_ns => {
+                    Some(Wake::Read(read))
+                }
+                (Some(Wake::Asked(asked)), _)
+                    if now.mono_ns.saturating_sub(asked.mono_ns) > UNHEARD_NS =>
+                {
+                    None
+                }
+                (Some(Wake::Read(read)), _)
+                    if !asleep || now.mono_ns.saturating_sub(read.mono_ns) > WOKEN_NS =>
+                {
+                    None
+                }
+                (same, _) => same,
+            };
+            let unused = slot.is_some_and(|slot| nvml.is_unused(slot));
+            let woken = matches!(device.wake, Some(Wake::Read(_)));
+            device.resting = if asleep && !woken {
+                Some(Resting::Asleep)
+            } else if !asleep && device.resting == Some(Resting::Asleep) && !just_read {
+                // It woke by itself: what it does is read at once.
+                Some(Resting::Waking)
+            } else if unused && !asleep && device.may_sleep(machine, found.address, now) {
+                Some(Resting::Idle)
+            } else if device.resting == Some(Resting::Waking) && device.read_at.is_none() {
+                device.resting
+            } else {
+                None
+            };
+        }
+        if !expected.is_empty() {
+            self.wake_all = false;
+        }
+        self.untold = expected
+            .iter()
+            .map(|device| device.address)
+            .filter(|address| self.sleeps_on(*address) && self.slot_of(*address).is_none())
+            .collect();
+        for (slot, address) in &self.slots {
+            nvml.rest(*slot, self.devices.get(address).and_then(|it| it.resting));
+        }
+        nvml.leave_alone(self.why_nothing());
+    }
+
+    /// Finds the slot of every device: where it was seen, else by the order of the bus if nothing contradicts that.
+    fn place(&mut self, addresses: &[PciAddress], nvml: &Nvml) {
+        let seen = nvml.places();
+        let in_order = nvml.count().is_none_or(|count| count == addresses.len())
+            && seen.iter().all(|(slot, address)| {
+                let at = usize::try_from(*slot).ok();
+                at.and_then(|at| addresses.get(at)) == Some(address)
+            });
+        self.slots = seen;
+        if in_order {
+            self.slots = (0..).zip(addresses.iter().copied()).collect();
+        }
+    }
+
+    fn slot_of(&self, address: PciAddress) -> Option<u32> {
+        let mut slots = self.slots.iter();
+        slots.find(|(_, at)| **at == address).map(|(slot, _)| *slot)
+    }
+
+    /// Whether it sleeps and nobody asked for it.
+    fn sleeps_on(&self, address: PciAddress) -> bool {
+        self.devices.get(&address).is_some_and(|device| {
+            let asked = matches!(device.wake, Some(Wake::Asked(_)));
+            device.resting == Some(Resting::Asleep) && !asked
+        })
+    }
+
+    /// Why the driver is not asked at all.
+    pub(crate) fn why_nothing(&self) -> Option<Text> {
+        let all_asleep =
+            !self.devices.is_empty() && self.devices.keys().all(|at| self.sleeps_on(*at));
+        if all_asleep {
+            return Some("every NVIDIA device is asleep, and the driver would wake it".into());
+        }
+        let first = self.untold.first()?;
+        let text = format!(
+            "the device at {first} is asleep, and the driver does not number devices by their place on the bus: asking \
+             for any of them could wake it"
+        );
+        Some(text.into())
+    }
+
+    /// What has to be said of it.
+    pub(crate) fn notices(&self) -> Vec<Notice> {
+        let all = self.untold.iter();
+        all.map(|address| Notice {
+            code: "device_order_unverified",
+            severity: Severity::Warning,
+            subject: address.to_string().into(),
+            text: format!(
+                "the driver does not number the GPUs by their place on the bus, so no GPU is read while the one at \
+                 {address} sleeps; W on the screen or --wake wakes it"
+            )
+            .into(),
+        })
+        .collect()
+    }
+
+    /// Slots to leave alone in a sweep at `due_ns`; nothing where that is all of them.
+    pub(crate) fn untouched(&self, due_ns: u64) -> Option<Vec<u32>> {
+        let rests = |address: &PciAddress| {
+            self.devices.get(address).is_some_and(|device| {
+                match (device.resting, device.wake) {
+                    (_, Some(Wake::Asked(_))) => false,
+                    // The second was read on purpose and sleeps again; its figures are shown for a while.
+                    (Some(Resting::Asleep), _) | (None, Some(Wake::Read(_))) => true,
+                    (Some(Resting::Idle), _) => device
+                        .read_at
+                        .is_some_and(|read| due_ns < read.mono_ns.saturating_add(IDLE_NS)),
+                    (Some(Resting::Waking) | None, _) => false,
+                }
+            })
+        };
+        if !self.devices.is_empty() && self.devices.keys().all(rests) {
+            return None;
+        }
+        let slots = self.slots.iter();
+        let untouched = slots.filter(|(_, address)| rests(address));
+        Some(untouched.map(|(slot, _)| *slot).collect())
+    }
+
+    /// Devices that the driver cannot speak of now: asleep, or awake and not yet read.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = (PciAddress, Resting)> {
+        self.devices.iter().filter_map(|(address, device)| {
+            let resting = match device.resting {
+                Some(resting) => resting,
+                None if device.read_at.is_none() && !self.untold.is_empty() => Resting::Waking,
+                None => return None,
+            };
+            (resting != Resting::Idle).then_some((*address, resting))
+        })
+    }
+}
+
+impl Device {
+    /// Asked when the driver has just read it, so that nothing else of it is read while it rests.
+    fn may_sleep(&mut self, machine: &mut dyn Machine, address: PciAddress, now: Stamp) -> bool {
+        let Some(read) = self.read_at else {
+            return false;
+        };
+        if let Some((auto, at)) = self.control
+            && (at.mono_ns >= read.mono_ns || (!auto && now.mono_ns < at.mono_ns + IDLE_NS))
+        {
+            return auto;
+        }
+        let auto = host::may_sleep(machine, address);
+        self.control = Some((auto, now));
+        auto
+    }
+}

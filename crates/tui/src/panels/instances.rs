@@ -1,0 +1,137 @@
+//! The MIG instances of the device, one a line.
+
+use model::MigInstance;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Rect, Size};
+
+use crate::figure;
+use crate::paint::Strip;
+use crate::panel::{Form, Name, Panel, Room};
+use crate::theme::{Class, Look};
+use crate::view::View;
+use crate::widgets::bar::{self, Part};
+
+/// See the module.
+pub(crate) struct Instances;
+
+/// Below this width a bar says nothing.
+const LEAST_BAR: usize = 12;
+
+/// Cells of the longest profile there is, `1c.1g.12gb+me`.
+const PROFILE: u16 = 13;
+
+impl Panel for Instances {
+    fn name(&self) -> Name {
+        Name::Instances
+    }
+
+    fn room(&self, view: View<'_>, size: Size) -> Room {
+        let split = view.device().filter(|device| device.in_mig_mode());
+        match split {
+            Some(device) if Form::of(size) == Form::Full => Room::Flexible {
+                wanted: model::units::saturating_u16(device.instances.len().max(1)),
+                least: 1,
+                rank: 3,
+            },
+            _ => Room::Nothing,
+        }
+    }
+
+    fn draw(&self, view: View<'_>, area: Rect, buffer: &mut Buffer) {
+        let look = view.look();
+        let Some(device) = view.device() else {
+            return;
+        };
+        if device.instances.is_empty() {
+            let mut strip = Strip::new(buffer, look, area, 0);
+            strip.skip(1);
+            strip.put("MIG ", look.label());
+            strip.put("on, without an instance that can be seen", look.dim());
+            return;
+        }
+        let lines = usize::from(area.height);
+        let beyond = device.instances.len().saturating_sub(lines);
+        for (line, instance) in (0..area.height).zip(&device.instances) {
+            let more = if line + 1 == area.height { beyond } else { 0 };
+            draw_line(look, instance, more, area, line, buffer);
+        }
+    }
+}
+
+fn draw_line(
+    look: Look,
+    instance: &MigInstance,
+    more: usize,
+    area: Rect,
+    line: u16,
+    buffer: &mut Buffer,
+) {
+    let mut strip = Strip::new(buffer, look, area, line);
+    strip.skip(1);
+    strip.put("MIG ", look.label());
+    strip.field(&place(instance), 5, false, look.bold());
+    let profile = instance.profile().map_or_else(
+        || {
+            figure::measured(&instance.name, look, |name| {
+                figure::clean(name).into_owned()
+            })
+            .text
+        },
+        |profile| figure::clean(profile).into_owned().into(),
+    );
+    strip.field(&profile, PROFILE + 1, false, look.plain());
+    let memory = &instance.memory;
+    let used = figure::measured(&memory.used, look, |used| figure::size(*used));
+    let total = figure::measured(&memory.total, look, |total| figure::size(*total));
+    strip.field(&used.text, 5, true, look.class(used.class));
+    let both = used.class == Class::Measured && total.class == Class::Measured;
+    strip.put(if both { "/" } else { " of " }, look.plain());
+    strip.put(&total.text, look.class(total.class));
+    if more > 0 {
+        strip.put_right(&format!(" +{more} more "), look.dim());
+    }
+    strip.put_right(" ", look.plain());
+    let load = figure::measured(&instance.gpu, look, |share| figure::percent(*share) + "%");
+    let processes = match instance.processes() {
+        None => "processes n/a".to_owned(),
+        Some(1) => "1 process".to_owned(),
+        Some(count) => format!("{count} processes"),
+    };
+    strip.put_right(&format!("{processes}, load {}", load.text), look.dim());
+    strip.skip(1);
+    if let (Some(used), Some(total)) = (memory.used.value(), memory.total.value()) {
+        if let Some(share) = used.percent_of(*total) {
+            strip.put_whole(
+                &format!("{:>3}%", figure::percent(share)),
+                look.level(share.0),
+            );
+        }
+        strip.skip(1);
+        if strip.room() > LEAST_BAR {
+            let part = |letter, bytes: f64, style, hollow| Part {
+                letter,
+                weight: bytes,
+                style,
+                hollow,
+            };
+            let rows = instance.attributed.known.as_f64().min(used.as_f64());
+            let parts = [
+                part('P', rows, look.chart(), false),
+                part('U', used.as_f64() - rows, look.dim(), true),
+                part('.', total.as_f64() - used.as_f64(), look.dim(), true),
+            ];
+            let cells = model::units::saturating_u16(strip.room() - 1);
+            bar::draw(&mut strip, look, &parts, cells);
+        }
+    } else if let Some(gap) = memory.used.gap() {
+        strip.put(gap.sentence(), look.dim());
+    }
+}
+
+/// GPU and compute instance, or the driver's slot where they are unknown.
+pub(crate) fn place(instance: &MigInstance) -> String {
+    match instance.ids() {
+        Some((gpu, compute)) => format!("{gpu}/{compute}"),
+        None => format!("#{}", instance.slot),
+    }
+}
