@@ -44,7 +44,7 @@ pub use matching::{MatchReason, PidMark, PidMatch};
 pub use mig::{MigAttributes, MigInstance, MigMemory, MigMode};
 pub use process::{
     Charge, Charged, ChargedBytes, ChargedPercent, Container, ContainerName, DriverLists,
-    DrmClients, Engines, KfdFigures, Process, ProcessMemory, Runtime,
+    DrmClients, DrmRegion, Engines, KfdFigures, Process, ProcessMemory, Runtime,
 };
 pub use reading::{
     Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,

@@ -172,8 +172,23 @@ pub struct DrmClients {
     pub displaced: Reading<Estimated<Bytes>>,
     /// Load of engines that have no column, by the driver's name.
     pub other_engines: Vec<(Text, Reading<Measured<Percent>>)>,
+    /// Memory by region, by the driver's name; regions without any are left out.
+    pub regions: Vec<DrmRegion>,
     /// What the compute driver of AMD says of it.
     pub kfd: Option<KfdFigures>,
+}
+
+/// What all clients of a process have in one region of memory. For reference: never to be added up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrmRegion {
+    /// The driver's name: `vram`, `gtt`, `system0`, `local0`, `stolen`, …
+    pub name: Text,
+    /// All buffers, in memory or not.
+    pub total: Reading<Measured<Bytes>>,
+    /// Buffers that are shared.
+    pub shared: Reading<Measured<Bytes>>,
+    /// What is there now.
+    pub resident: Reading<Measured<Bytes>>,
 }
 
 /// What the AMD compute driver says of one process on one device. Its memory is part of what the nodes say, and is

@@ -11,7 +11,7 @@ use model::Gap;
 use super::engines::{Baselines, Loads, Newcomer};
 use super::fdinfo::Fdinfo;
 use super::memory::Place;
-use super::sizes;
+use super::sizes::{self, RegionSums};
 
 /// Through which node a device was opened.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -88,6 +88,8 @@ pub struct Row {
     pub vram_bounds: Option<Bounds>,
     /// Bytes that the driver would rather have in device memory and that are not there.
     pub displaced: Option<u64>,
+    /// Memory by region. For reference, as above.
+    pub regions: BTreeMap<String, RegionSums>,
     /// Load by engine class as the driver names it, percent, 0 to 100.
     pub loads: Result<Loads, Gap>,
     /// Clients.
@@ -389,6 +391,7 @@ impl<'a> Part<'a> {
             vram_resident: resident(Place::Device),
             system_resident: resident(Place::System),
             vram_bounds: bounded.then(|| sizes::vram_bounds(&texts)).flatten(),
+            regions: sizes::by_region(&texts),
             displaced: single.then(|| sizes::displaced(&texts)).flatten(),
             loads,
             clients: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    Bytes, Charge, ChargedBytes, DeviceKind, DriverLists, DrmClients, Engines, Estimated, Gap,
-    Measured, Method, Percent, ProcessMemory, Provenance, Reading, Source, Stamp,
+    Bytes, Charge, ChargedBytes, DeviceKind, DriverLists, DrmClients, DrmRegion, Engines,
+    Estimated, Gap, Measured, Method, Percent, ProcessMemory, Provenance, Reading, Source, Stamp,
 };
 
 use super::attribution::Row;
@@ -147,6 +147,16 @@ impl Drm {
                     .iter()
                     .map(|(name, share)| (name.as_str().into(), named(*share)))
                     .collect(),
+                regions: row
+                    .regions
+                    .iter()
+                    .map(|(name, sums)| DrmRegion {
+                        name: name.as_str().into(),
+                        total: reference(sums.total, "drm-total-*"),
+                        shared: reference(sums.shared, "drm-shared-*"),
+                        resident: reference(sums.resident, "drm-resident-*"),
+                    })
+                    .collect(),
                 kfd,
             })),
         }
@@ -194,6 +204,7 @@ impl Drm {
                     system_resident: Err(Gap::Permission),
                     vram_bounds: None,
                     displaced: None,
+                    regions: BTreeMap::new(),
                     loads: Err(Gap::Kfd),
                     clients: 0,
                     driver: None,

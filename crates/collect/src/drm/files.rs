@@ -28,6 +28,11 @@ impl Files {
         }
     }
 
+    /// Drops what is not read any more: processes come and go.
+    pub(super) fn keep(&mut self, wanted: impl Fn(&str) -> bool) {
+        self.answers.retain(|path, _| wanted(path));
+    }
+
     /// Nothing that was said is true of now.
     pub(super) fn expire(&mut self) {
         self.hangs = true;

@@ -111,6 +111,19 @@ impl Kfd {
         self.processes.iter().flat_map(files).collect()
     }
 
+    /// Processes whose queues were thrown off a device since the reading before.
+    pub(super) fn evicted<'a>(
+        &'a self,
+        device: &Found,
+        rates: &'a Rates,
+    ) -> impl Iterator<Item = u32> + 'a {
+        let gpu_id = self.node_of(device).map(|node| node.gpu_id);
+        let moved = move |pid: &u32| {
+            gpu_id.is_some_and(|gpu_id| rates.has_moved(&stats_file(*pid, gpu_id, "evicted_ms")))
+        };
+        self.processes.iter().copied().filter(moved)
+    }
+
     /// What it says of a process on a device, where it knows the process.
     pub(super) fn figures(
         &self,

@@ -33,6 +33,7 @@ pub use attribution::{Attribution, Bounds, Descriptor, Holder, Node, Row, Sample
 pub use classes::{Columns, Video};
 pub use engines::Loads;
 pub use fdinfo::{Engine, Fdinfo, Number, Region, Unreadable};
+pub use sizes::RegionSums;
 
 #[cfg(test)]
 mod tests;

@@ -42,6 +42,17 @@ impl Rates {
         }
     }
 
+    /// Drops counters that are not read any more.
+    pub(super) fn keep(&mut self, wanted: impl Fn(&str) -> bool) {
+        self.counters.retain(|path, _| wanted(path));
+    }
+
+    /// Whether a counter has grown between its last two readings.
+    pub(super) fn has_moved(&self, path: &str) -> bool {
+        let counter = self.counters.get(path);
+        counter.is_some_and(|counter| counter.rate.is_some_and(|rate| rate > 0.0))
+    }
+
     pub(super) fn reading(
         &self,
         readings: Readings<'_>,

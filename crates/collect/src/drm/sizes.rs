@@ -1,6 +1,6 @@
 //! What the texts of a process's clients say of sizes, together, and what speaks against charging them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::Gap;
 
@@ -79,6 +79,46 @@ pub(super) fn displaced(texts: &[&Fdinfo]) -> Option<u64> {
         }
     }
     sum
+}
+
+/// What all clients have in one region, bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RegionSums {
+    /// All buffers, in memory or not.
+    pub total: Result<u64, Gap>,
+    /// Shared ones.
+    pub shared: Result<u64, Gap>,
+    /// What is there now.
+    pub resident: Result<u64, Gap>,
+}
+
+/// Sums by region; regions that hold nothing are left out.
+pub(super) fn by_region(texts: &[&Fdinfo]) -> BTreeMap<String, RegionSums> {
+    let mut sums: BTreeMap<String, RegionSums> = BTreeMap::new();
+    for (name, region) in texts.iter().flat_map(|text| &text.regions) {
+        let nothing = RegionSums {
+            total: Ok(0),
+            shared: Ok(0),
+            resident: Ok(0),
+        };
+        let sum = sums.entry(name.clone()).or_insert(nothing);
+        sum.total = plus(sum.total, region.total);
+        sum.shared = plus(sum.shared, region.shared);
+        sum.resident = plus(sum.resident, region.here());
+    }
+    let holds = |size: Result<u64, Gap>| !matches!(size, Ok(0) | Err(Gap::Legacy));
+    sums.retain(|_, it| holds(it.total) || holds(it.shared) || holds(it.resident));
+    sums
+}
+
+/// A key that is not printed is unknown, as is a value that is no number.
+const fn plus(sum: Result<u64, Gap>, more: Option<Number>) -> Result<u64, Gap> {
+    match (sum, more) {
+        (Ok(sum), Some(Ok(more))) => Ok(sum.saturating_add(more)),
+        (_, Some(Err(Unreadable))) => Err(Gap::UnreadableValue),
+        (Ok(_), None) => Err(Gap::Legacy),
+        (Err(gap), _) => Err(gap),
+    }
 }
 
 /// Reasons that lie in a text itself.

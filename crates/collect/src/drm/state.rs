@@ -1,6 +1,6 @@
 //! DRM devices over time: discovery, plans, and what the newest sweep said.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     Device, DeviceKey, Estimated, Gap, Method, Mode, Percent, Provenance, Reading, Source, Stamp,
@@ -188,6 +188,15 @@ impl Drm {
                 .filter(|path| is_counter(path))
                 .collect();
             device.rates.take(&device.files, &counters);
+            // Some files are not read each time, but go with their folder.
+            let folders: BTreeSet<&str> = said
+                .files
+                .iter()
+                .filter_map(|(path, _)| folder(path))
+                .collect();
+            let is_read = |path: &str| folder(path).is_some_and(|it| folders.contains(it));
+            device.files.keep(is_read);
+            device.rates.keep(is_read);
         }
         let Some(search) = &sweep.search else { return };
         let is_fresh = |(_, end): (Stamp, Stamp)| at.ms_since(end) <= SEARCH_LASTS_MS;
@@ -378,9 +387,17 @@ fn visible_loads<'a>(
     sums.into_iter().map(least).collect()
 }
 
+fn folder(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|(folder, _)| folder)
+}
+
 /// Files whose value means something over time.
 fn is_counter(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     (name.starts_with("energy") && name.ends_with("_input"))
-        || matches!(name, "idle_residency_ms" | "rc6_residency_ms")
+        || name.starts_with("sdma_")
+        || matches!(
+            name,
+            "idle_residency_ms" | "rc6_residency_ms" | "evicted_ms"
+        )
 }

@@ -140,6 +140,17 @@ impl Drm {
             let Some(index) = index_of.get(slot) else {
                 continue;
             };
+            for pid in self.kfd.evicted(&device.found, &device.rates) {
+                let text = format!(
+                    "the compute queues of process {pid} were off GPU {index} for a while: its memory is overcommitted"
+                );
+                notice(
+                    "queues_evicted",
+                    Severity::Warning,
+                    format!("pid:{pid}").into(),
+                    text,
+                );
+            }
             if device.files.hangs {
                 let text = format!(
                     "GPU {index} does not answer; its last readings are shown with their age"

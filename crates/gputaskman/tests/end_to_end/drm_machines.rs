@@ -127,12 +127,13 @@ fn every_machine_that_is_written_down_says_what_was_reviewed() {
     }
 }
 
+fn find(snapshot: &Snapshot, pid: u32) -> Option<&Process> {
+    let mut processes = snapshot.processes.iter();
+    processes.find(|process| process.key.pid == pid)
+}
+
 fn process(snapshot: &Snapshot, pid: u32) -> &Process {
-    let found = snapshot
-        .processes
-        .iter()
-        .find(|process| process.key.pid == pid);
-    found.unwrap_or_else(|| panic!("no process {pid}"))
+    find(snapshot, pid).unwrap_or_else(|| panic!("no process {pid}"))
 }
 
 fn sizes(snapshot: &Snapshot, pid: u32) -> (Result<u64, Gap>, Result<u64, Gap>) {
@@ -306,6 +307,9 @@ fn a_sleeping_card_is_not_asked_for_anything_that_would_wake_it() {
                 Some(&model::PowerState::Suspended)
             );
             assert_eq!(&*device.counter_status, "asleep");
+            if name.ends_with("xe") {
+                assert_eq!(sizes(&snapshot, 800).0, Err(Gap::Asleep));
+            }
         });
         assert_eq!(count, 0, "{name}");
         folder.write(&status, "active\n");
@@ -356,6 +360,49 @@ fn an_unused_card_that_may_sleep_is_left_alone_after_the_first_look() {
         device.memory.used.value().is_some(),
         "that touches no hardware"
     );
+}
+
+#[test]
+fn queues_that_were_thrown_off_the_card_are_told_of() {
+    let folder = machine("amd-card");
+    let root = folder.path();
+    let mut machine = LiveMachine::new(Options {
+        root: Some(root.to_owned()),
+        nvml_library: Some(root.join("no-such-library")),
+        settings: Settings {
+            interval_ms: INTERVAL_MS,
+            ..Settings::default()
+        },
+    });
+    let mut collector = Collector::new(machine.facts());
+    let mut told = Vec::new();
+    for refresh in 0..60 {
+        let plan = collector.plan(Pace::OneShot(1_000_000_000));
+        let tick = machine.begin_tick(&plan).unwrap();
+        let snapshot = collector.tick(&mut machine, tick);
+        let notices = snapshot.notices.iter();
+        told.extend(
+            notices
+                .filter(|it| it.code == "queues_evicted")
+                .map(|it| it.subject.to_string()),
+        );
+        if !told.is_empty() {
+            break;
+        }
+        let copy = find(&snapshot, 300).and_then(|process| {
+            let charge = process.charges.first()?;
+            let kfd = charge.drm.as_ref()?.kfd.as_ref()?;
+            kfd.copy.value().map(|share| share.0)
+        });
+        if let Some(share) = copy {
+            assert!((0.0..=100.0).contains(&share));
+        }
+        folder.write(
+            "sys/class/kfd/kfd/proc/300/stats_35218/evicted_ms",
+            format!("{}\n", refresh / 10),
+        );
+    }
+    assert_eq!(told, ["pid:300"]);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use super::parts::{charge, device, from, gone, process, snapshot, source};
 use crate::device::{DeviceKind, Sensor, SensorUnit, Vendor};
 use crate::gap::Gap;
-use crate::process::{Charge, ChargedBytes, ChargedPercent, DriverLists, DrmClients, KfdFigures};
+use crate::process::{
+    Charge, ChargedBytes, ChargedPercent, DriverLists, DrmClients, DrmRegion, KfdFigures,
+};
 use crate::reading::{Estimated, Measured, Method, Missing, Reading, Source};
 use crate::snapshot::{Snapshot, SourceState};
 use crate::units::{Bytes, Percent};
@@ -213,6 +215,12 @@ fn row(device_index: u32, vram: Result<u64, Gap>, system: Result<u64, Gap>) -> C
         vram_bounds: nothing(Gap::NotApplicable, "resident - shared"),
         displaced: nothing(Gap::NoCounter, "drm-total-vram"),
         other_engines: Vec::new(),
+        regions: vec![DrmRegion {
+            name: "gtt".into(),
+            total: reference(system),
+            shared: gone(Gap::Legacy, Source::Fdinfo, "drm-shared-*"),
+            resident: reference(system),
+        }],
         kfd: None,
     }));
     it

@@ -1,8 +1,8 @@
 //! A process and what it has on each device.
 
 use model::{
-    Charge, ChargedBytes, ContainerName, DrmClients, Engines, Gap, KfdFigures, PidMark, PidSpace,
-    Process, Reading, Snapshot, Stamp, Text,
+    Charge, ChargedBytes, ContainerName, DrmClients, DrmRegion, Engines, Gap, KfdFigures, PidMark,
+    PidSpace, Process, Reading, Snapshot, Stamp, Text,
 };
 
 use super::memory_part::{self, Place};
@@ -235,10 +235,22 @@ fn clients(now: Stamp, drm: &DrmClients) -> v1::DrmClients {
                 }
             })
             .collect(),
+        regions: drm.regions.iter().map(|it| region(now, it)).collect(),
         kfd: match &drm.kfd {
             Some(figures) => Some(kfd(now, figures)),
             None => t.absent("kfd", Gap::NotPresent),
         },
+        provenance: traces.finish(),
+    }
+}
+
+fn region(now: Stamp, region: &DrmRegion) -> v1::DrmRegion {
+    let mut traces = Traces::new(now);
+    v1::DrmRegion {
+        id: Text::clone(&region.name),
+        total_bytes: traces.bytes("total_bytes", &region.total),
+        shared_bytes: traces.bytes("shared_bytes", &region.shared),
+        resident_bytes: traces.bytes("resident_bytes", &region.resident),
         provenance: traces.finish(),
     }
 }

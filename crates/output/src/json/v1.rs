@@ -16,8 +16,9 @@ use serde::{Serialize, Serializer};
 pub use device::{CategoryBytes, Device, DeviceDetails, DeviceMemory, NvLink, Sensor};
 pub use mig::{Mig, MigAttributes, MigEntry, MigInstance, MigMemory};
 pub use process::{
-    Charge, ChargeMemory, Container, DrmClients, Engines, Evidence, Instance, Kfd, Model,
-    NamedEngine, PidMatch, Process, Receipt, Runtime, SegmentEstimated, SegmentReported, Server,
+    Charge, ChargeMemory, Container, DrmClients, DrmRegion, Engines, Evidence, Instance, Kfd,
+    Model, NamedEngine, PidMatch, Process, Receipt, Runtime, SegmentEstimated, SegmentReported,
+    Server,
 };
 
 /// Version of the contract.

@@ -131,8 +131,25 @@ pub struct DrmClients {
     pub displaced_vram_bytes: Option<u64>,
     /// Engines without a key of their own.
     pub other_engines: Vec<NamedEngine>,
+    /// Memory by region, for reference.
+    pub regions: Vec<DrmRegion>,
     /// What AMD's compute driver says of it; null where it does not know the process.
     pub kfd: Option<Kfd>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// What all clients of a process have in one region of memory, bytes; never to be added up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DrmRegion {
+    /// The driver's name for it.
+    pub id: Text,
+    /// All buffers, in memory or not.
+    pub total_bytes: Option<u64>,
+    /// Shared ones.
+    pub shared_bytes: Option<u64>,
+    /// What is there now.
+    pub resident_bytes: Option<u64>,
     /// Classes and reasons.
     pub provenance: ProvenanceMap,
 }
