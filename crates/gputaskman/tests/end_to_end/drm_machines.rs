@@ -14,7 +14,7 @@ use rustix::fs::inotify;
 use serde_json::Value;
 use sources::{LiveMachine, Options};
 
-use crate::support::{Folder, Program, json, skipped};
+use crate::support::{Folder, Program, driver, json, skipped};
 
 /// Longest time between refreshes that these tests have to wait for a second reading, milliseconds.
 const INTERVAL_MS: u64 = 250;
@@ -219,6 +219,56 @@ fn cards_of_several_makers_are_numbered_in_one_order() {
         .map(json::number_of)
         .collect();
     assert_eq!(rows, [810]);
+}
+
+#[test]
+fn a_card_of_another_driver_stands_behind_an_nvidia_card_that_is_shown_once() {
+    let folder = machine("amd-card");
+    for node in ["card0", "renderD129"] {
+        let uevent = "DRIVER=nvidia\nPCI_ID=10DE:2704\nPCI_SLOT_NAME=0000:01:00.0\n";
+        folder.write(&format!("sys/class/drm/{node}/device/uevent"), uevent);
+    }
+    for (file, text) in [
+        ("class", "0x030000\n"),
+        ("vendor", "0x10de\n"),
+        ("power/runtime_status", "active\n"),
+    ] {
+        folder.write(&format!("sys/bus/pci/devices/0000:01:00.0/{file}"), text);
+    }
+    // The game has the NVIDIA card's node open too, and computes on it.
+    folder.link("proc/200/fd/7", "/dev/dri/renderD129");
+    folder.write("proc/200/fdinfo/7", "pos:\t0\n");
+    let nvidia = fake_nvml::Device::new("NVIDIA RTX A4000")
+        .with_process(fake_nvml::Process::new(200, fake_nvml::Kind::Compute, 1 << 30).busy(40, 20));
+    let scenario = fake_nvml::Scenario::default().with_device(nvidia);
+    let driver = driver(fake_nvml::Generation::R580, &scenario);
+    let ran = Program::line("--json")
+        .driver(&driver)
+        .root(folder.path())
+        .run();
+    ran.ended(0);
+    let document = ran.json();
+    json::every_null_has_its_reason(&document);
+    let devices = json::list(&document, "devices");
+    let vendors: Vec<_> = devices
+        .iter()
+        .map(|it| (it["index"].as_u64(), it["vendor"].as_str()))
+        .collect();
+    assert_eq!(vendors, [(Some(0), Some("nvidia")), (Some(1), Some("amd"))]);
+    let rows = json::list(json::process(&document, 200), "devices");
+    let sizes: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (
+                row["device_index"].as_u64(),
+                row["memory"]["vram_bytes"].as_u64(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        sizes,
+        [(Some(0), Some(1 << 30)), (Some(1), Some(2048 << 20))]
+    );
 }
 
 /// Opens of these files while `run` runs.
