@@ -160,8 +160,8 @@ struct Before {
 }
 
 impl Attribution {
-    /// Takes in what was seen, and says whose it is. `times_work` says whether the driver of a device times work
-    /// that is submitted through `/dev/kfd`.
+    /// Takes in what was seen, and says whose it is. `has_user_queues`: whether work on a device can be submitted
+    /// through `/dev/kfd`, where it is not timed.
     pub fn take(&mut self, sample: &Sample, has_user_queues: impl Fn(u32) -> bool) -> Vec<Row> {
         let parts = parts(sample);
         let mut owners: BTreeMap<ClientId, BTreeSet<ProcessId>> = BTreeMap::new();

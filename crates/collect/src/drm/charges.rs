@@ -169,6 +169,11 @@ impl Drm {
         now: Stamp,
     ) -> Vec<(DrmProcess, Charge)> {
         let mut charges = Vec::new();
+        // While the search goes on, whoever can be looked at may yet be found.
+        let unreadable = |pid: u32| {
+            let search = self.search.as_ref();
+            search.is_some_and(|search| search.unreadable.contains(&pid))
+        };
         for (slot, device) in &self.devices {
             let seen: BTreeSet<u32> = self
                 .rows
@@ -183,7 +188,9 @@ impl Drm {
                 let figures =
                     self.kfd
                         .figures(&device.found, *pid, &device.files, &device.rates, now);
-                let Some(figures) = figures else { continue };
+                let Some(figures) = figures.filter(|_| self.is_complete || unreadable(*pid)) else {
+                    continue;
+                };
                 // Having opened it is no use of it.
                 let Some(vram) = figures
                     .vram

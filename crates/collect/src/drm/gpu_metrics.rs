@@ -30,6 +30,9 @@ struct Layout {
     memory_temperature: Option<usize>,
     /// Temperatures in hundredths.
     hundredths: bool,
+    /// Loads in hundredths too. Not documented: the driver's own `gpu_busy_percent` divides the same value by 100 on
+    /// these chips, and a published pair of both files agrees (79 and 0).
+    load_in_hundredths: bool,
     graphics: Option<usize>,
     memory: Option<usize>,
     /// First of the video engines, and how many.
@@ -60,6 +63,7 @@ fn layout(size: u16, format: u8, content: u8) -> Option<Layout> {
     let integrated = |edge, graphics, video| Layout {
         edge: Some(edge),
         hundredths: true,
+        load_in_hundredths: format == 2,
         graphics: Some(graphics),
         video: Some((video, 1)),
         ..Layout::default()
@@ -95,7 +99,15 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Metrics> {
         return None;
     }
     let provided = |offset: usize| word(offset).filter(|word| *word != u16::MAX);
-    let percent = |offset: usize| provided(offset).filter(|word| *word <= 100).map(f64::from);
+    let percent = |offset: usize| {
+        let unit = if layout.load_in_hundredths {
+            100.0
+        } else {
+            1.0
+        };
+        let share = f64::from(provided(offset)?) / unit;
+        (share <= 100.0).then_some(share)
+    };
     let celsius = |offset: usize| {
         let degrees = f64::from(provided(offset)?) / if layout.hundredths { 100.0 } else { 1.0 };
         (degrees <= 200.0).then_some(degrees)
@@ -161,11 +173,16 @@ mod tests {
             fan: Some(900.0),
         };
         assert_eq!(parse(&card), Some(expected));
-        let processor = table(120, 2, 1, &[(4, 2512), (28, 7), (30, 101)]);
+        let processor = table(120, 2, 1, &[(4, 2512), (28, 750), (30, 10_001)]);
         let it = parse(&processor).unwrap();
         assert_eq!(
             (it.edge, it.graphics, it.video),
-            (Some(25.12), Some(7.0), None)
+            (Some(25.12), Some(7.5), None)
+        );
+        let newer = parse(&table(264, 3, 0, &[(4, 3812), (42, 3), (44, 101)])).unwrap();
+        assert_eq!(
+            (newer.edge, newer.graphics, newer.video),
+            (Some(38.12), Some(3.0), None)
         );
     }
 

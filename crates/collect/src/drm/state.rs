@@ -163,6 +163,9 @@ impl Drm {
             Published::Missing(gap) => {
                 self.missing = Some(*gap);
                 self.overdue = None;
+                if let Some(at) = self.at {
+                    self.expire(at, now);
+                }
             }
             Published::New(Stamped { at, value }) => {
                 self.overdue = None;
