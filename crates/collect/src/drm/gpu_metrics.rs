@@ -28,11 +28,10 @@ struct Layout {
     edge: Option<usize>,
     hotspot: Option<usize>,
     memory_temperature: Option<usize>,
-    /// Temperatures in hundredths.
+    /// Temperatures and loads in hundredths, as on all processors with graphics. Of loads the header does not say so,
+    /// but the driver divides the same values by 100 for `gpu_busy_percent`, and a published pair of both files agrees
+    /// (79 and 0).
     hundredths: bool,
-    /// Loads in hundredths too. Not documented: the driver's own `gpu_busy_percent` divides the same value by 100 on
-    /// these chips, and a published pair of both files agrees (79 and 0).
-    load_in_hundredths: bool,
     graphics: Option<usize>,
     memory: Option<usize>,
     /// First of the video engines, and how many.
@@ -63,8 +62,7 @@ fn layout(size: u16, format: u8, content: u8) -> Option<Layout> {
     let integrated = |edge, graphics, video| Layout {
         edge: Some(edge),
         hundredths: true,
-        load_in_hundredths: format == 2,
-        graphics: Some(graphics),
+        graphics,
         video: Some((video, 1)),
         ..Layout::default()
     };
@@ -80,9 +78,10 @@ fn layout(size: u16, format: u8, content: u8) -> Option<Layout> {
         },
         (1, 1, 96) | (1, 2, 104) | (1, 3, 120) => discrete,
         (1, 4, 288) | (1, 5, 360) => accelerator,
-        (2, 0, 120) => integrated(16, 40, 42),
-        (2, 1, 120) | (2, 2, 128) | (2, 3, 152) | (2, 4, 168) => integrated(4, 28, 30),
-        (3, 0, 264) => integrated(4, 42, 44),
+        (2, 0, 120) => integrated(16, Some(40), 42),
+        (2, 1, 120) | (2, 2, 128) | (2, 3, 152) | (2, 4, 168) => integrated(4, Some(28), 30),
+        // Its graphics load is in percent or in hundredths, by the version of the firmware.
+        (3, 0, 264) => integrated(4, None, 44),
         _ => return None,
     })
 }
@@ -100,11 +99,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Metrics> {
     }
     let provided = |offset: usize| word(offset).filter(|word| *word != u16::MAX);
     let percent = |offset: usize| {
-        let unit = if layout.load_in_hundredths {
-            100.0
-        } else {
-            1.0
-        };
+        let unit = if layout.hundredths { 100.0 } else { 1.0 };
         let share = f64::from(provided(offset)?) / unit;
         (share <= 100.0).then_some(share)
     };
@@ -179,10 +174,10 @@ mod tests {
             (it.edge, it.graphics, it.video),
             (Some(25.12), Some(7.5), None)
         );
-        let newer = parse(&table(264, 3, 0, &[(4, 3812), (42, 3), (44, 101)])).unwrap();
+        let newer = parse(&table(264, 3, 0, &[(4, 3812), (42, 3), (44, 150)])).unwrap();
         assert_eq!(
             (newer.edge, newer.graphics, newer.video),
-            (Some(38.12), Some(3.0), None)
+            (Some(38.12), None, Some(1.5))
         );
     }
 
