@@ -48,7 +48,6 @@ pub(crate) struct Nested {
 /// A live local process.
 struct Resident {
     identity: Identity,
-    virtual_size: Option<u64>,
     /// The virtual size at which the maps were last asked for.
     maps_of: Option<u64>,
     /// Not used while the process is observed: then its maps are asked for there.
@@ -197,6 +196,7 @@ impl Nested {
             let identity = Identity {
                 comm,
                 parent: parsed.parent,
+                virtual_size: parsed.virtual_size,
                 at: answer.at,
             };
             let resident = match before.remove(&local) {
@@ -206,13 +206,7 @@ impl Nested {
                 }
                 None => Resident::new(identity),
             };
-            self.residents.insert(
-                local,
-                Resident {
-                    virtual_size: parsed.virtual_size,
-                    ..resident
-                },
-            );
+            self.residents.insert(local, resident);
         }
     }
 
@@ -252,7 +246,6 @@ impl Resident {
     fn new(identity: Identity) -> Self {
         Self {
             identity,
-            virtual_size: None,
             maps_of: None,
             maps: Poll::default(),
             is_waiting: false,
@@ -283,9 +276,9 @@ impl Resident {
             pid: local.pid,
             start_ticks: local.start,
         };
-        let has_changed = self.maps_of.is_none() || self.maps_of != self.virtual_size;
+        let has_changed = self.maps_of.is_none() || self.maps_of != self.identity.virtual_size;
         if has_changed {
-            self.maps_of = self.virtual_size.or(Some(0));
+            self.maps_of = self.identity.virtual_size.or(Some(0));
         }
         let maps = match processes.get_mut(key(local)) {
             Some(watched) => {
@@ -316,7 +309,7 @@ impl Resident {
     /// `None`: that cannot be told.
     fn may_hold_a_context(&self) -> Option<bool> {
         let is_small = || {
-            let size = self.virtual_size?;
+            let size = self.identity.virtual_size?;
             (size < CONTEXT_LEAST_BYTES && !self.is_waiting).then_some(false)
         };
         self.has_library.or_else(is_small)

@@ -52,6 +52,11 @@ impl Poll {
         self.answered_ns = None;
     }
 
+    /// Whether an answer came in this refresh.
+    pub(crate) fn was_answered(&self, now: Stamp) -> bool {
+        self.answered_ns == Some(now.mono_ns)
+    }
+
     /// Whether an answer is outstanding.
     pub(crate) const fn is_waiting(&self) -> bool {
         self.waiting

@@ -13,7 +13,10 @@ use crate::parse::{self, cgroup, stat, status};
 /// Command lines can be rewritten by their process.
 const COMMAND_LINE_EVERY_MS: u64 = 60_000;
 /// Maps of a large process cost milliseconds; models are not loaded every second.
-const MAPS_EVERY_MS: u64 = 15_000;
+const FILES_EVERY_MS: u64 = 15_000;
+/// The same while the process's virtual size has not changed since: nothing is mapped without that, and
+/// hardly anything read.
+const UNCHANGED_FILES_EVERY_MS: u64 = 60_000;
 /// Ports change rarely.
 const LISTENERS_EVERY_MS: u64 = 60_000;
 /// Start times have the resolution of the clock tick, and the boot time is known to about as much.
@@ -26,6 +29,8 @@ const FACTS_EVERY_MS: u64 = 300_000;
 pub(crate) struct Identity {
     pub(crate) comm: Text,
     pub(crate) parent: u32,
+    /// Size of its address space in bytes; `None` where `stat` does not tell.
+    pub(crate) virtual_size: Option<u64>,
     pub(crate) at: Stamp,
 }
 
@@ -42,6 +47,8 @@ pub(crate) struct Watched {
     pub(crate) maps: Poll,
     pub(crate) open_files: Poll,
     pub(crate) listeners: Poll,
+    /// Its virtual size when its maps were read last.
+    mapped_at: Option<u64>,
     /// Changes whenever an answer did that models are derived from.
     pub(crate) generation: u64,
 }
@@ -86,6 +93,7 @@ impl Processes {
             Identity {
                 comm: parsed.comm.into(),
                 parent: parsed.parent,
+                virtual_size: parsed.virtual_size,
                 at: answer.at,
             },
             &Poll::default(),
@@ -188,6 +196,7 @@ impl Watched {
             maps: Poll::default(),
             open_files: Poll::default(),
             listeners: Poll::default(),
+            mapped_at: None,
             generation: 0,
         }
     }
@@ -224,6 +233,7 @@ impl Watched {
 
     fn refresh(&mut self, machine: &mut dyn Machine, key: ProcessKey, now: Stamp) {
         let Some(who) = reference(key) else { return };
+        let files_every_ms = self.files_every_ms();
         let mut changed = self.command_line.ask(
             machine,
             || Question::CommandLine(who),
@@ -235,7 +245,7 @@ impl Watched {
             .ask(machine, || Question::Links(who), now, FACTS_EVERY_MS);
         changed |= self
             .open_files
-            .ask(machine, || Question::OpenFiles(who), now, MAPS_EVERY_MS);
+            .ask(machine, || Question::OpenFiles(who), now, files_every_ms);
         changed |=
             self.environment
                 .ask(machine, || Question::Environment(who), now, FACTS_EVERY_MS);
@@ -251,6 +261,15 @@ impl Watched {
         self.ask_maps(machine, who, now);
     }
 
+    fn files_every_ms(&self) -> u64 {
+        let size = self.identity.virtual_size;
+        if size.is_some() && size == self.mapped_at {
+            UNCHANGED_FILES_EVERY_MS
+        } else {
+            FILES_EVERY_MS
+        }
+    }
+
     /// Asks for its maps where it is time to.
     pub(crate) fn ask_maps(
         &mut self,
@@ -259,8 +278,12 @@ impl Watched {
         now: Stamp,
     ) -> &Poll {
         let ask = || Question::Maps(who);
-        if self.maps.ask(machine, ask, now, MAPS_EVERY_MS) {
+        let every_ms = self.files_every_ms();
+        if self.maps.ask(machine, ask, now, every_ms) {
             self.generation += 1;
+        }
+        if self.maps.was_answered(now) {
+            self.mapped_at = self.identity.virtual_size;
         }
         &self.maps
     }
@@ -282,3 +305,6 @@ fn text(machine: &mut dyn Machine, question: &Inline) -> Result<(String, Stamp),
         _ => Err(Gap::Malformed),
     }
 }
+
+#[cfg(test)]
+mod tests;
