@@ -1,7 +1,9 @@
 //! A folder that stands for a busy desktop with an AMD card, to measure what the search for open devices costs:
 //!
-//!     cargo run -p xtask -- drm-tree FOLDER
-//!     cargo run --release -p xtask -- measure -- target/release/gputaskman --root FOLDER
+//! ```sh
+//! cargo run -p xtask -- drm-tree FOLDER
+//! cargo run --release -p xtask -- measure -- target/release/gputaskman --root FOLDER
+//! ```
 
 use std::fs;
 use std::io::Write as _;
