@@ -14,7 +14,7 @@ use rustix::fs::inotify;
 use serde_json::Value;
 use sources::{LiveMachine, Options};
 
-use crate::support::{Folder, Program, driver, json, skipped};
+use crate::support::{Folder, Program, driver, json, models, skipped};
 
 /// Longest time between refreshes that these tests have to wait for a second reading, milliseconds.
 const INTERVAL_MS: u64 = 250;
@@ -271,6 +271,30 @@ fn a_card_of_another_driver_stands_behind_an_nvidia_card_that_is_shown_once() {
     );
 }
 
+#[test]
+fn a_model_on_a_processor_with_graphics_is_weighed_against_both_kinds_of_memory() {
+    let folder = machine("amd-processor");
+    let model = "/models/tiny.gguf";
+    folder.write(model.trim_start_matches('/'), models::whole(models::LLAMA));
+    folder.write(
+        "proc/700/cmdline",
+        format!("llama-server\0-m\0{model}\0-ngl\099\0"),
+    );
+    folder.write(
+        "proc/700/maps",
+        format!("7f00000000-7f00100000 r--s 00000000 08:01 77 {model}\n"),
+    );
+    folder.link("proc/700/exe", "/usr/bin/llama-server");
+    folder.link("proc/700/cwd", "/");
+    let ran = Program::line("--json").root(folder.path()).run();
+    ran.ended(0);
+    let document = ran.json();
+    json::every_null_has_its_reason(&document);
+    let receipt = &json::process(&document, 700)["receipt"];
+    let held = (20_000_u64 << 20) + (2208 << 10);
+    assert_eq!(receipt["measured_bytes"], held);
+}
+
 /// Opens of these files while `run` runs.
 fn opened(files: &[PathBuf], run: impl FnOnce()) -> usize {
     let flags = inotify::CreateFlags::NONBLOCK | inotify::CreateFlags::CLOEXEC;
@@ -448,7 +472,7 @@ fn queues_that_were_thrown_off_the_card_are_told_of() {
             assert!((0.0..=100.0).contains(&share));
         }
         folder.write(
-            "sys/class/kfd/kfd/proc/300/stats_35218/evicted_ms",
+            "sys/class/kfd/kfd/proc/300/stats_20817/evicted_ms",
             format!("{}\n", refresh / 10),
         );
     }
