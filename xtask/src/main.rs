@@ -27,6 +27,8 @@ enum Task {
     },
     /// Measures what a terminal program costs per refresh, from outside (Linux)
     Measure(measure::Options),
+    /// Makes a folder that stands for a busy desktop with an AMD card, to measure with (Linux)
+    DrmTree(xtask::drm_tree::Options),
     /// Records the demonstration that is compiled into the program (Linux)
     Demo(demo::Options),
     /// Records the captures below fixtures/captures, or only the named ones (Linux)
@@ -46,6 +48,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Tidy => run_tidy(),
         Task::Ci { steps } => run_ci(&steps),
         Task::Measure(options) => print(&measure::run(&options)?),
+        Task::DrmTree(options) => print(&xtask::drm_tree::run(&options)?),
         Task::Demo(options) => print(&demo::run(&options)?),
         Task::Captures(options) => print(&demo::captures(&options)?),
     }

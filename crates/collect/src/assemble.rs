@@ -13,7 +13,7 @@ use crate::nvml::ListGap;
 use crate::processes::Facts;
 
 /// Sorts devices into index order and numbers them: by vendor group, then by memory, largest first
-/// and unknown last, then by place on the bus, so that identical cards keep their order.
+/// and unknown last, then parts of processors behind cards, then by place on the bus, so that identical cards keep their order.
 ///
 /// `totals` remembers memory sizes, so that a device that stops answering keeps its place.
 pub(crate) fn index_devices(
@@ -30,6 +30,7 @@ pub(crate) fn index_devices(
         (
             device.vendor != model::Vendor::Nvidia,
             std::cmp::Reverse(memory),
+            device.kind == model::DeviceKind::Integrated,
             device.key.clone(),
         )
     };
@@ -84,7 +85,16 @@ pub(crate) fn process(
 /// which part lies where. Where the owner of the size is inferred the receipt is as sure as that.
 fn receipt(charges: &[Charge], findings: &Findings) -> Option<model::receipt::Receipt> {
     let [charge] = charges else { return None };
-    let measured = charge.memory.vram.known()?.value();
+    let size = |reading: &Reading<ChargedBytes>| reading.known().map(ChargedBytes::value);
+    let vram = size(&charge.memory.vram);
+    // A part of the processor has its memory in either place, and a model lies in both.
+    let measured = match &charge.drm {
+        Some(drm) if drm.is_integrated => {
+            let system = size(&charge.memory.spill)?;
+            Bytes(system.0.saturating_add(vram.map_or(0, |vram| vram.0)))
+        }
+        _ => vram?,
+    };
     model::receipt::remainder(charge.device_index, measured, &[], &findings.segments)
 }
 
@@ -107,6 +117,9 @@ pub(crate) fn account(
         {
             // The size is measured also where its owner was inferred, and the remainder of the
             // device is a matter of sizes. By category, only rows with a measured owner count.
+            if charge.memory.has_no_vram() {
+                continue;
+            }
             let known = charge.memory.vram.known();
             attributed.include(known.map(ChargedBytes::value));
             if process.pid_match.is_some() {
@@ -214,9 +227,12 @@ pub(crate) fn measured_total(devices: &[Device], processes: &[Process]) -> Total
         .iter()
         .any(|device| device.memory.attributed.lists_missing);
     let owned = processes.iter().filter(|it| it.pid_match.is_none());
-    for charge in owned.flat_map(|process| &process.charges) {
-        let size = charge.memory.vram.known();
-        total.include(size.and_then(ChargedBytes::measured));
+    let charges = owned.flat_map(|process| &process.charges);
+    for charge in charges.filter(|charge| !charge.memory.has_no_vram()) {
+        match charge.memory.vram.known() {
+            Some(ChargedBytes::Inferred(_)) => {}
+            known => total.include(known.and_then(ChargedBytes::measured)),
+        }
     }
     total
 }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use model::{SourceState, SourceStatus, Text};
+use model::{SourceState, SourceStatus, Stamp, Text};
 use raw::MachineFacts;
 
+use crate::drm::Drm;
 use crate::host::Host;
 use crate::nvml::Nvml;
 
@@ -18,8 +19,10 @@ pub struct Backend {
 /// What a backend's status is derived from.
 pub(crate) struct Evidence<'a> {
     pub(crate) nvml: &'a Nvml,
+    pub(crate) drm: &'a Drm,
     pub(crate) host: &'a Host,
     pub(crate) facts: &'a MachineFacts,
+    pub(crate) now: Stamp,
 }
 
 /// Every backend, in display order.
@@ -30,7 +33,7 @@ pub const BACKENDS: &[Backend] = &[
     },
     Backend {
         id: "drm.fdinfo",
-        status: drm,
+        status: |evidence| evidence.drm.status(evidence.facts, evidence.now),
     },
     Backend {
         id: "pci",
@@ -57,35 +60,6 @@ fn status(
         detail: detail.into(),
         hint: hint.map(Text::from),
     }
-}
-
-/// Cards of other drivers are found and named; their memory is not read by this version.
-fn drm(evidence: &Evidence<'_>) -> SourceStatus {
-    let id = "drm.fdinfo";
-    if &*evidence.facts.os != "linux" {
-        return status(
-            id,
-            SourceState::NotApplicable,
-            "Linux only".to_owned(),
-            None,
-        );
-    }
-    let cards: Vec<String> = evidence
-        .host
-        .drm_cards()
-        .iter()
-        .filter(|(_, driver)| driver.as_deref() != Some("nvidia"))
-        .map(|(card, driver)| format!("{card} ({})", driver.as_deref().unwrap_or("driver unknown")))
-        .collect();
-    if cards.is_empty() {
-        let detail = "no card of another driver in /sys/class/drm".to_owned();
-        return status(id, SourceState::Absent, detail, None);
-    }
-    let detail = format!(
-        "found {}, but this version reads NVIDIA devices only",
-        cards.join(", ")
-    );
-    status(id, SourceState::NotApplicable, detail, None)
 }
 
 /// The bus shows devices that no driver answers for.

@@ -11,6 +11,7 @@ use raw::{Machine, MachineFacts, Tick, TickPlan};
 
 use crate::assemble;
 use crate::backends::{self, Evidence};
+use crate::drm::Drm;
 use crate::health;
 use crate::host::Host;
 use crate::models::{Findings, Models};
@@ -46,6 +47,7 @@ pub struct Collector {
     facts: MachineFacts,
     host: Host,
     nvml: Nvml,
+    drm: Drm,
     rest: Rest,
     /// The last refresh.
     seen: Stamp,
@@ -70,6 +72,7 @@ impl Collector {
             facts: facts.clone(),
             host: Host::default(),
             nvml: Nvml::new(facts.settings.interval_ms),
+            drm: Drm::default(),
             rest: Rest::new(facts.settings.wake),
             seen: Stamp {
                 mono_ns: 0,
@@ -104,6 +107,7 @@ impl Collector {
 
     /// When the next refresh is due and what it asks. A replay ignores it.
     pub fn plan(&mut self, pace: Pace) -> TickPlan {
+        let is_patient = matches!(pace, Pace::OneShot(_));
         let wait_ns = match pace {
             Pace::Live | Pace::Recording => 150_000_000,
             Pace::OneShot(patience_ns) => patience_ns,
@@ -119,6 +123,7 @@ impl Collector {
                 wait_ns,
                 // Nothing is known of any device, so there is no sample to ask after.
                 nvml: self.nvml.plan(i64::MAX, self.rest.untouched(0)),
+                drm: self.drm.plan(is_patient),
                 ..TickPlan::default()
             };
         };
@@ -151,6 +156,7 @@ impl Collector {
                 early_when_answered: true,
                 wait_ns: 0,
                 nvml: None,
+                drm: None,
             };
         }
         self.planned_regular = true;
@@ -162,6 +168,7 @@ impl Collector {
             early_when_answered: false,
             wait_ns,
             nvml: self.nvml.plan(wall_at_due, self.rest.untouched(due)),
+            drm: self.drm.plan(is_patient),
         }
     }
 
@@ -181,19 +188,28 @@ impl Collector {
             self.nvml.take(&machine.nvml(), now);
             self.rest.settle(machine, &self.host, &mut self.nvml, now);
         });
+        guarded("drm", &mut notices, || {
+            let (mode, is_initial) = (self.host.mode(), self.host.may_look_up());
+            self.drm.refresh(machine, mode, is_initial, now);
+            self.drm.take(&machine.drm(), now);
+        });
         self.seen = now;
         let mut devices: Vec<(u32, Device)> = Vec::new();
         let mut index_of = BTreeMap::new();
         let mut listed = Vec::new();
+        let mut held = Vec::new();
         guarded("devices", &mut notices, || {
             devices = self.nvml.devices(now);
+            devices.extend(drm_devices(&mut self.drm, &devices, now));
             devices.extend(unread_devices(&self.rest, &devices, now));
             index_of = assemble::index_devices(&mut devices, &mut self.totals);
             listed = self.nvml.charges(&index_of, self.numbers(), now);
+            held = self.drm.charges(&index_of, now);
         });
         let mut rows = BTreeMap::new();
         guarded("processes", &mut notices, || {
             rows = self.rows(machine, listed, now);
+            self.add_holders(machine, held, &mut rows);
             let keys: Vec<ProcessKey> = rows.keys().copied().collect();
             self.processes.refresh(machine, &keys, now);
         });
@@ -228,6 +244,7 @@ impl Collector {
         });
         notices.append(&mut account_notices);
         notices.extend(self.nvml.notices(&index_of, now));
+        notices.extend(self.drm.notices(&index_of, now));
         notices.extend(self.rest.notices());
         let snapshot = self.snapshot(machine, tick, devices, processes, notices);
         self.settle(&snapshot);
@@ -299,10 +316,12 @@ impl Collector {
         notices.extend(rows::notices(&self.nested, &processes));
         let evidence = Evidence {
             nvml: &self.nvml,
+            drm: &self.drm,
             host: &self.host,
             facts,
+            now: tick.now,
         };
-        let scan = if self.nvml.lists_are_current() {
+        let scan = if self.nvml.lists_are_current() && self.drm.is_search_complete() {
             ScanState::Complete
         } else {
             ScanState::Partial
@@ -310,7 +329,10 @@ impl Collector {
         Snapshot {
             tick: tick.number,
             at: tick.now,
-            sample_ms: self.nvml.sample_ms(),
+            sample_ms: self
+                .drm
+                .sample_ms()
+                .unwrap_or_else(|| self.nvml.sample_ms()),
             origin: facts.origin.clone(),
             mode: self.host.mode(),
             host: self.host.facts(machine),
@@ -318,6 +340,7 @@ impl Collector {
             process_status: ProcessStatus {
                 listed: count(processes.len()),
                 unreadable,
+                hidden: self.drm.hidden_processes(),
                 scan,
             },
             selection: facts.settings.selection(&devices),
@@ -325,13 +348,18 @@ impl Collector {
             devices,
             processes,
             notices,
-            pending: self.nvml.is_pending(&self.facts) || self.is_waiting(),
+            pending: self.nvml.is_pending(&self.facts)
+                || self.drm.is_pending()
+                || self.is_waiting(),
         }
     }
 
     /// Whether an answer to a posted question is outstanding.
     fn is_waiting(&self) -> bool {
-        self.processes.is_waiting() || self.nested.is_waiting() || self.models.is_waiting()
+        self.processes.is_waiting()
+            || self.nested.is_waiting()
+            || self.models.is_waiting()
+            || self.drm.is_naming()
     }
 
     /// Remembers what the next plan depends on.
@@ -345,7 +373,7 @@ impl Collector {
         } else {
             self.catch_ups += 1;
         }
-        self.waiting_for_drivers = self.nvml.is_pending(&self.facts);
+        self.waiting_for_drivers = self.nvml.is_pending(&self.facts) || self.drm.is_waiting();
         self.pending = self.is_waiting();
         self.any_device = !snapshot.devices.is_empty() || self.waiting_for_drivers;
     }
@@ -353,6 +381,13 @@ impl Collector {
 
 fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// Devices of the kernel's DRM drivers that no other driver has spoken for.
+fn drm_devices(drm: &mut Drm, known: &[(u32, Device)], now: Stamp) -> Vec<(u32, Device)> {
+    let mut devices = drm.devices(now);
+    devices.retain(|(_, device)| known.iter().all(|(_, other)| other.key != device.key));
+    devices
 }
 
 /// Devices that sleep or have just woken, and that no driver has spoken for.
@@ -427,6 +462,8 @@ fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
         pcie_generation: asleep!(),
         pcie_width: asleep!(),
         performance_state: asleep!(),
+        sensors: Vec::new(),
+        visible_loads: Vec::new(),
         details: model::DeviceDetails::missing(Gap::Asleep, asleep),
         mig: asleep!(),
         instances: Vec::new(),

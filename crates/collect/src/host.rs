@@ -34,7 +34,6 @@ pub(crate) struct Host {
     /// What is no display device: not looked at again.
     others: BTreeSet<PciAddress>,
     bus_due_ns: u64,
-    drm_cards: Option<Vec<(Text, Option<Text>)>>,
 }
 
 impl Host {
@@ -53,7 +52,6 @@ impl Host {
                 Some(Err(_)) | None => Vec::new(),
             };
             self.bus = Some(self.display_devices(machine, &known));
-            self.drm_cards = Some(drm_cards(machine));
         } else if let Some(Ok(devices)) = &mut self.bus {
             for device in devices.iter_mut().filter(|device| device.vendor == NVIDIA) {
                 device.power = power(machine, device.address);
@@ -197,11 +195,6 @@ impl Host {
             None => Err(Gap::Pending),
         }
     }
-
-    /// DRM cards with their driver's name.
-    pub(crate) fn drm_cards(&self) -> &[(Text, Option<Text>)] {
-        self.drm_cards.as_deref().unwrap_or(&[])
-    }
 }
 
 fn small(machine: &mut dyn Machine, path: &str) -> Result<Text, Gap> {
@@ -254,23 +247,4 @@ fn power(machine: &mut dyn Machine, address: PciAddress) -> Result<PowerState, G
         "active" | "resuming" => Ok(PowerState::Active),
         _ => Err(Gap::NotSupported),
     }
-}
-
-fn drm_cards(machine: &mut dyn Machine) -> Vec<(Text, Option<Text>)> {
-    let is_card = |name: &str| {
-        name.strip_prefix("card")
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
-    };
-    let cards = names(machine, "/sys/class/drm").unwrap_or_else(|_| Vec::new());
-    cards
-        .into_iter()
-        .filter(|name| is_card(name))
-        .map(|card| {
-            let uevent = small(machine, &format!("/sys/class/drm/{card}/device/uevent"));
-            let driver = uevent
-                .ok()
-                .and_then(|text| driver_of(&text).map(Text::from));
-            (card, driver)
-        })
-        .collect()
 }

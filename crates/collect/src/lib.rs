@@ -11,6 +11,7 @@
 mod assemble;
 mod backends;
 mod collector;
+pub mod drm;
 mod health;
 mod host;
 mod models;

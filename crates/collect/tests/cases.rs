@@ -17,17 +17,20 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 mod cases {
+    pub(crate) mod drm_attribution;
     pub(crate) mod kv_cache;
     pub(crate) mod machine;
     pub(crate) mod pid_pairing;
 }
 
-use cases::{kv_cache, pid_pairing};
+use cases::{drm_attribution, kv_cache, pid_pairing};
 
 /// What runs the cases of a prefix; an error says what is wrong with the case or with the answer.
 type Runner = fn(&Path) -> Result<(), String>;
 
 const RUNNERS: &[(&str, Runner)] = &[
+    ("amd-fdinfo", drm_attribution::run_samples),
+    ("drm-attribution", drm_attribution::run_verdict),
     ("kv-cache", kv_cache::run),
     ("pid-pairing", pid_pairing::run),
 ];
@@ -75,6 +78,27 @@ fn every_case_comes_out_as_expected() {
         failed.len(),
         failed.join("\n")
     );
+}
+
+/// A file with many cases of `drm-attribution`, in a folder of fixtures.
+const VERDICTS: &str = "synthetic/cases.json";
+
+#[test]
+fn every_verdict_among_other_fixtures_comes_out_as_expected() {
+    let others = std::env::var_os("FIXTURES_DIR").unwrap_or_default();
+    let mut run = 0;
+    for folder in std::env::split_paths(&others) {
+        for file in [folder.join(VERDICTS), folder.join("drm").join(VERDICTS)] {
+            if file.is_file() {
+                run += drm_attribution::run_verdicts(&file)
+                    .unwrap_or_else(|problem| panic!("{problem}"));
+            }
+        }
+    }
+    if run == 0 {
+        let skipped = b"SKIPPED: FIXTURES_DIR names no folder with synthetic/cases.json\n";
+        std::io::stderr().write_all(skipped).unwrap();
+    }
 }
 
 /// The files of a folder that are named as cases are, in order.

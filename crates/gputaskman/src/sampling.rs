@@ -44,7 +44,7 @@ pub(crate) fn once(
         let drivers_pending = snapshot
             .sources
             .iter()
-            .any(|source| source.state == model::SourceState::Pending);
+            .any(|source| source.id == "nvml" && source.state == model::SourceState::Pending);
         if drivers_pending {
             if waited_ns >= DRIVER_PATIENCE_NS / 2 && !said {
                 said = true;

@@ -181,6 +181,11 @@ pub struct Device {
     pub pcie_width: Reading<Measured<u32>>,
     /// Performance state, 0 (fastest) to 15.
     pub performance_state: Reading<Measured<u32>>,
+    /// Further readings that only some drivers have.
+    pub sensors: Vec<Sensor>,
+    /// Load of engines, by the driver's name, of the clients that can be seen: at least this much. Only where the
+    /// driver says nothing of the device's load.
+    pub visible_loads: Vec<(Text, Reading<Estimated<Percent>>)>,
     /// Modes, errors and links.
     pub details: DeviceDetails,
     /// Whether it is split into instances.
@@ -194,6 +199,47 @@ pub struct Device {
     pub categories_normalized: bool,
     /// What happened to this device's readings as a whole, in a sentence, where anything did.
     pub counter_status: Text,
+}
+
+/// A reading that only some drivers have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensor {
+    /// The stable name used in JSON.
+    pub id: &'static str,
+    /// What it is, for a person.
+    pub label: &'static str,
+    /// Unit of the value.
+    pub unit: SensorUnit,
+    /// The value.
+    pub value: Reading<Measured<f64>>,
+}
+
+/// Unit of a [`Sensor`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SensorUnit {
+    /// Share of time.
+    Percent,
+    /// Degrees Celsius.
+    Celsius,
+    /// Watts.
+    Watts,
+    /// Megahertz.
+    Megahertz,
+    /// Turns per minute.
+    TurnsPerMinute,
+}
+
+impl SensorUnit {
+    /// The stable name used in JSON.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Percent => "percent",
+            Self::Celsius => "celsius",
+            Self::Watts => "watts",
+            Self::Megahertz => "mhz",
+            Self::TurnsPerMinute => "rpm",
+        }
+    }
 }
 
 impl Device {

@@ -72,6 +72,30 @@ pub enum Gap {
     Ambiguous,
     /// Not asked, because it would not be meaningful here.
     NotApplicable,
+    /// The list of open devices is not complete, so that another holder may exist.
+    PartialScan,
+    /// A part of what the process has open on the device could not be read.
+    Incomplete,
+    /// Another process holds the same connection to the device.
+    SharedClient,
+    /// The driver says nothing about what is open on the device.
+    NoStats,
+    /// The device was taken away while it was open.
+    DeviceGone,
+    /// Opened through the display node, where buffers of others are shown.
+    PrimaryNode,
+    /// The kernel is too old to say which memory is shared.
+    Legacy,
+    /// A value is there but cannot be read as a number.
+    UnreadableValue,
+    /// A part of the memory is shared with others.
+    SharedBuffers,
+    /// The reading before this one was not complete.
+    NoBaseline,
+    /// Nobody uses the device, and reading this would keep it awake.
+    LeftAlone,
+    /// Work submitted past the kernel (`ROCm`), which it does not time.
+    Kfd,
     /// The process listens in its own network namespace, and nothing on this machine's loopback leads there.
     OtherNetwork,
     /// The same, but a forwarder may lead there, which cannot be shown.
@@ -96,7 +120,7 @@ impl Gap {
 
     /// Whether a later refresh may well bring the value.
     pub const fn is_pending(self) -> bool {
-        matches!(self, Self::Pending | Self::FirstSample)
+        matches!(self, Self::Pending | Self::FirstSample | Self::NoBaseline)
     }
 
     const fn row(self) -> (&'static str, &'static str, Option<&'static str>) {
@@ -206,6 +230,66 @@ impl Gap {
             Self::Redacted => ("redacted", "left out by redaction", None),
             Self::Ambiguous => ("ambiguous", "more than one owner is possible", None),
             Self::NotApplicable => ("not_applicable", "it has no meaning here", None),
+            Self::PartialScan => (
+                "partial_scan",
+                "not every process has been looked at yet, so another may hold it too",
+                None,
+            ),
+            Self::Incomplete => (
+                "incomplete",
+                "a part of what the process has open on the device cannot be read",
+                Some("run with sudo, or as the user who owns the process"),
+            ),
+            Self::SharedClient => (
+                "shared_client",
+                "another process holds the same connection to the device",
+                None,
+            ),
+            Self::NoStats => (
+                "no_stats",
+                "the driver says nothing about what a process has open on the device",
+                None,
+            ),
+            Self::DeviceGone => (
+                "device_gone",
+                "the device was taken away while the process had it open",
+                None,
+            ),
+            Self::PrimaryNode => (
+                "primary_node",
+                "opened through the display node, where buffers of others are shown",
+                None,
+            ),
+            Self::Legacy => (
+                "legacy",
+                "this kernel does not say which of the memory is shared",
+                Some("a newer kernel may: amdgpu about 6.9, i915 and xe 6.8"),
+            ),
+            Self::UnreadableValue => (
+                "unreadable_value",
+                "the driver gave a value that is no number with a known unit",
+                None,
+            ),
+            Self::SharedBuffers => (
+                "shared_buffers",
+                "a part of it is shared with other processes, and nothing says how much is whose",
+                None,
+            ),
+            Self::NoBaseline => (
+                "no_baseline",
+                "the reading before this one was not complete, and a rate needs two",
+                None,
+            ),
+            Self::LeftAlone => (
+                "left_alone",
+                "nobody uses the device, and reading this would keep it from falling asleep",
+                None,
+            ),
+            Self::Kfd => (
+                "kfd",
+                "ROCm submits work past the kernel, which therefore does not time it",
+                None,
+            ),
             Self::OtherNetwork => (
                 "other_network",
                 "it listens in its own network namespace; not published on this machine's loopback",
@@ -257,6 +341,18 @@ impl Gap {
         Self::Redacted,
         Self::Ambiguous,
         Self::NotApplicable,
+        Self::PartialScan,
+        Self::Incomplete,
+        Self::SharedClient,
+        Self::NoStats,
+        Self::DeviceGone,
+        Self::PrimaryNode,
+        Self::Legacy,
+        Self::UnreadableValue,
+        Self::SharedBuffers,
+        Self::NoBaseline,
+        Self::LeftAlone,
+        Self::Kfd,
         Self::OtherNetwork,
         Self::UnprovenForward,
     ];

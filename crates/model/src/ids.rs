@@ -68,6 +68,8 @@ pub enum DeviceKey {
     Uuid(Text),
     /// By the driver's slot number, where it gave neither.
     Slot(u32),
+    /// By the kernel's name of a device that is on no PCI bus.
+    Platform(Text),
 }
 
 impl fmt::Display for DeviceKey {
@@ -76,6 +78,7 @@ impl fmt::Display for DeviceKey {
             Self::Pci(address) => address.fmt(f),
             Self::Uuid(uuid) => f.write_str(uuid),
             Self::Slot(slot) => write!(f, "slot {slot}"),
+            Self::Platform(name) => f.write_str(name),
         }
     }
 }

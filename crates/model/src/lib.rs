@@ -35,15 +35,16 @@ pub use details::{
     RemappedRows, RetiredPages,
 };
 pub use device::{
-    CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Vendor, Virtualization,
+    CategoryShare, Device, DeviceKind, DeviceMemory, PowerState, Sensor, SensorUnit, Vendor,
+    Virtualization,
 };
 pub use gap::Gap;
 pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
 pub use matching::{MatchReason, PidMark, PidMatch};
 pub use mig::{MigAttributes, MigInstance, MigMemory, MigMode};
 pub use process::{
-    Charge, Charged, ChargedBytes, ChargedPercent, Container, ContainerName, DriverLists, Engines,
-    Process, ProcessMemory, Runtime,
+    Charge, Charged, ChargedBytes, ChargedPercent, Container, ContainerName, DriverLists,
+    DrmClients, DrmRegion, Engines, KfdFigures, Process, ProcessMemory, Runtime,
 };
 pub use reading::{
     Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,

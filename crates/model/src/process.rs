@@ -149,6 +149,60 @@ pub struct Charge {
     pub engines: Engines,
     /// GPU instance and compute instance in MIG mode.
     pub instance: Option<(u32, u32)>,
+    /// What its open nodes say; `None` for devices that are not read through the kernel's DRM.
+    pub drm: Option<Box<DrmClients>>,
+}
+
+/// What the kernel says of a process's open nodes of one device, beyond what may be charged to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrmClients {
+    /// Openings of the device, copies of a descriptor counted once.
+    pub clients: u32,
+    /// Whether the device's memory is system memory, so that both sizes together are what the process holds.
+    pub is_integrated: bool,
+    /// Why memory is not charged, the first reason first.
+    pub reasons: Vec<Gap>,
+    /// Device memory its clients have, shared or not. For reference: never to be added up.
+    pub vram_resident: Reading<Measured<Bytes>>,
+    /// GPU-accessible system memory its clients have, shared or not. For reference, as above.
+    pub system_resident: Reading<Measured<Bytes>>,
+    /// Between what is shared with nobody and what is there, where nothing can be charged.
+    pub vram_bounds: Reading<Estimated<Bytes>>,
+    /// Memory that the driver would rather have in the device and that is not there (amdgpu since Linux 6.14).
+    pub displaced: Reading<Estimated<Bytes>>,
+    /// Load of engines that have no column, by the driver's name.
+    pub other_engines: Vec<(Text, Reading<Measured<Percent>>)>,
+    /// Memory by region, by the driver's name; regions without any are left out.
+    pub regions: Vec<DrmRegion>,
+    /// What the compute driver of AMD says of it.
+    pub kfd: Option<KfdFigures>,
+}
+
+/// What all clients of a process have in one region of memory. For reference: never to be added up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DrmRegion {
+    /// The driver's name: `vram`, `gtt`, `system0`, `local0`, `stolen`, …
+    pub name: Text,
+    /// All buffers, in memory or not.
+    pub total: Reading<Measured<Bytes>>,
+    /// Buffers that are shared.
+    pub shared: Reading<Measured<Bytes>>,
+    /// What is there now.
+    pub resident: Reading<Measured<Bytes>>,
+}
+
+/// What the AMD compute driver says of one process on one device. Its memory is part of what the nodes say, and is
+/// never added to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KfdFigures {
+    /// Memory allocated as device memory.
+    pub vram: Reading<Measured<Bytes>>,
+    /// Share of time in which a copy engine worked for its queues.
+    pub copy: Reading<Measured<Percent>>,
+    /// Time its queues were off the device for lack of memory, milliseconds since they were made.
+    pub evicted_ms: Reading<Measured<u64>>,
+    /// Compute units with work of it at this moment.
+    pub occupied_units: Reading<Measured<u32>>,
 }
 
 /// A value of one process on one device: measured with its owner, or measured with an inferred owner.
@@ -227,6 +281,13 @@ pub struct ProcessMemory {
     pub commit: Reading<Measured<Bytes>>,
     /// Committed but neither in device memory nor in shared memory.
     pub paged: Reading<Estimated<Bytes>>,
+}
+
+impl ProcessMemory {
+    /// Whether the device has no memory of its own, so that no size is missing.
+    pub fn has_no_vram(&self) -> bool {
+        self.vram.gap() == Some(Gap::NoCounter)
+    }
 }
 
 /// Engine load of one process on one device, each 0 to 100 % of that engine's time.

@@ -14,6 +14,10 @@ pub enum Source {
     Proc,
     /// The device file system.
     Sysfs,
+    /// What a DRM driver says of an open node (`/proc/PID/fdinfo`).
+    Fdinfo,
+    /// What the AMD compute driver says of a process (`/sys/class/kfd`).
+    Kfd,
     /// The header of a GGUF model file.
     Gguf,
     /// A command line.
@@ -35,6 +39,8 @@ impl Source {
             Self::Nvml => "nvml",
             Self::Proc => "proc",
             Self::Sysfs => "sysfs",
+            Self::Fdinfo => "fdinfo",
+            Self::Kfd => "kfd",
             Self::Gguf => "gguf",
             Self::CommandLine => "cmdline",
             Self::Http => "http",

@@ -6,6 +6,7 @@
 //! | [`workstation`] | one GPU, twelve processes, one of them a language model with everything known |
 //! | [`servers`] | eight GPUs, two hundred processes, one on two GPUs, one GPU in MIG mode |
 //! | [`container`] | a nested PID namespace: matched rows, a guessed row, rows of the host |
+//! | [`radeon`] | devices read through the kernel's DRM: reasons, bounds, engines of other drivers |
 //! | [`no_gpu`] | no device, and sources that explain why |
 //! | [`hostile`] | names with control characters, direction overrides, wide and very long text |
 //! | [`stale`] | a device that last answered 7 s ago, with pending and missing readings |
@@ -14,6 +15,7 @@ mod containers;
 mod details;
 mod instances;
 mod parts;
+mod radeon;
 
 use crate::device::Device;
 use crate::gap::Gap;
@@ -32,6 +34,7 @@ use parts::{
 };
 
 pub use parts::{AT, ago};
+pub use radeon::radeon;
 
 /// One GPU of 16 GB and twelve processes: a language model with model, evidence, parts, receipt and
 /// server; one whose size the driver hides; one on both lists; graphics; one that has exited; one in
@@ -504,5 +507,6 @@ pub fn all() -> Vec<(&'static str, Snapshot)> {
         ("no_gpu", no_gpu()),
         ("hostile", hostile()),
         ("stale", stale()),
+        ("radeon", radeon()),
     ]
 }

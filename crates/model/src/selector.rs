@@ -140,14 +140,14 @@ fn place(device: &Device) -> Option<PciAddress> {
     match (&device.pci.value(), &device.key) {
         (Some(address), _) => Some(**address),
         (None, DeviceKey::Pci(address)) => Some(*address),
-        (None, DeviceKey::Uuid(_) | DeviceKey::Slot(_)) => None,
+        (None, DeviceKey::Uuid(_) | DeviceKey::Slot(_) | DeviceKey::Platform(_)) => None,
     }
 }
 
 fn uuid(device: &Device) -> Option<&Text> {
     match (device.uuid.value(), &device.key) {
         (Some(uuid), _) | (None, DeviceKey::Uuid(uuid)) => Some(uuid),
-        (None, DeviceKey::Pci(_) | DeviceKey::Slot(_)) => None,
+        (None, DeviceKey::Pci(_) | DeviceKey::Slot(_) | DeviceKey::Platform(_)) => None,
     }
 }
 

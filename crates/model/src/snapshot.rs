@@ -205,6 +205,8 @@ pub struct ProcessStatus {
     pub listed: u32,
     /// Rows whose details could not be read for lack of rights.
     pub unreadable: u32,
+    /// Processes that may hold a device and cannot be looked at, so that they have no row.
+    pub hidden: u32,
     /// Whether every source of process rows answered in full.
     pub scan: ScanState,
 }

@@ -7,7 +7,7 @@ mod size;
 mod span;
 mod width;
 
-use model::{Celsius, ClocksEventReasons, Gap, Megahertz, Millijoules, Percent, Watts};
+use model::{Celsius, ClocksEventReasons, Gap, Megahertz, Millijoules, Percent, SensorUnit, Watts};
 
 pub use size::{estimate, estimate_signed, rate, size, size_long, size_signed};
 pub use span::{age, utc_millis, utc_seconds};
@@ -44,6 +44,17 @@ pub fn percent(Percent(share): Percent) -> String {
 /// A share with its sign: `97%`.
 pub fn percent_long(share: Percent) -> String {
     with_unit(share.0, percent(share), "%")
+}
+
+/// A further reading with its unit: `59 C`, `900 rpm`, `3%`.
+pub fn sensor(unit: SensorUnit, value: f64) -> String {
+    match unit {
+        SensorUnit::Percent => percent_long(Percent(value)),
+        SensorUnit::Celsius => celsius(Celsius(value)),
+        SensorUnit::Watts => watts(Watts(value)),
+        SensorUnit::Megahertz => with_unit(value, whole(value), " MHz"),
+        SensorUnit::TurnsPerMinute => with_unit(value, whole(value), " rpm"),
+    }
 }
 
 /// A clock: `2610 MHz`.

@@ -35,6 +35,9 @@ pub(crate) fn totals(snapshot: &Snapshot) -> (Total, Total) {
     let no_list = |device: &model::Device| device.memory.attributed.lists_missing;
     measured.lists_missing = snapshot.selected_devices().any(no_list);
     for (process, charge) in rows(snapshot) {
+        if charge.memory.has_no_vram() {
+            continue;
+        }
         let size = charge.memory.vram.known();
         let sum = match size {
             Some(ChargedBytes::Inferred(_)) => &mut inferred,

@@ -97,6 +97,7 @@ fn every_number_has_a_class_a_source_and_an_age() {
         "sample_ms",
         "listed",
         "unreadable",
+        "hidden",
         "selected_device",
         "index",
         "driver_index",
@@ -109,6 +110,7 @@ fn every_number_has_a_class_a_source_and_an_age() {
         "compute",
         "link",
         "parts_missing",
+        "clients",
         "[]",
     ];
     for (name, document) in documents() {

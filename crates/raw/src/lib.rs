@@ -8,7 +8,7 @@
 //! Three lanes, chosen by whether a read can block:
 //!
 //! * [`Machine::inline`]: reads that cannot (`/proc/PID/stat`, `/sys` attributes).
-//! * [`Machine::nvml`]: one sweep of a driver per refresh, done on the driver's own thread.
+//! * [`Machine::nvml`], [`Machine::drm`]: one sweep of a driver per refresh, done on the driver's own thread.
 //! * [`Machine::post`]: reads that may hang (a target's memory map, a header on a network disk, a
 //!   loopback GET); asked now, answered in a later refresh.
 #![forbid(unsafe_code)]
@@ -22,6 +22,7 @@ pub use machine::{
     Answer, Ended, Machine, MachineFacts, Published, Relabelled, Settings, Stamped, Tick, TickPlan,
 };
 pub use source::containers::{ContainerRecord, ContainerRuntime, StateFile};
+pub use source::drm;
 pub use source::networks::{Forward, Forwarder, ForwarderProgram, Network};
 pub use source::nvml;
 pub use source::reads::{

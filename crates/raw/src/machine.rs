@@ -5,6 +5,7 @@ use std::sync::Arc;
 use model::{Device, Gap, Origin, Selection, Selector, Stamp, Text};
 use serde::{Deserialize, Serialize};
 
+use crate::drm::{DrmPlan, DrmSweep};
 use crate::nvml::{NvmlPlan, NvmlSweep};
 use crate::source::reads::{Inline, Question, Reply};
 
@@ -44,6 +45,8 @@ pub struct TickPlan {
     pub wait_ns: u64,
     /// What NVML is asked; `None` leaves it alone this time.
     pub nvml: Option<NvmlPlan>,
+    /// What is read of DRM devices; `None` leaves them alone this time.
+    pub drm: Option<DrmPlan>,
 }
 
 /// What a driver's thread has published.
@@ -162,6 +165,11 @@ pub trait Machine {
     /// What NVML's thread has published for this refresh.
     fn nvml(&mut self) -> Published<NvmlSweep>;
 
+    /// What the thread that reads DRM devices has published for this refresh.
+    fn drm(&mut self) -> Published<DrmSweep> {
+        Published::NotAsked
+    }
+
     /// A read that cannot block.
     fn inline(&mut self, question: &Inline) -> Answer<Reply>;
 
@@ -196,6 +204,9 @@ impl<M: Machine> Machine for Relabelled<M> {
     }
     fn nvml(&mut self) -> Published<NvmlSweep> {
         self.inner.nvml()
+    }
+    fn drm(&mut self) -> Published<DrmSweep> {
+        self.inner.drm()
     }
     fn inline(&mut self, question: &Inline) -> Answer<Reply> {
         self.inner.inline(question)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::{Gap, Origin, OriginKind, Text};
+use raw::drm::DrmSweep;
 use raw::nvml::NvmlSweep;
 use raw::{
     Answer, Ended, Inline, Machine, MachineFacts, Published, Question, Reply, Tick, TickPlan,
@@ -12,7 +13,7 @@ use raw::{
 use crate::Options;
 use crate::bell::Bell;
 use crate::clock;
-use crate::linux::{InlineReads, Place, PostedReads};
+use crate::linux::{DrmDriver, InlineReads, Place, PostedReads};
 use crate::nvml::{NAMES, Nvml, NvmlDriver};
 use crate::posted::Lane;
 use crate::worker::Worker;
@@ -27,6 +28,8 @@ pub struct LiveMachine {
     woken: Arc<AtomicBool>,
     nvml: Worker<NvmlDriver>,
     published: Published<NvmlSweep>,
+    drm: Worker<DrmDriver>,
+    published_drm: Published<DrmSweep>,
     inline: InlineReads,
     lane: Lane,
     ticks: u64,
@@ -80,6 +83,13 @@ impl LiveMachine {
             woken: Arc::default(),
             nvml: Worker::new(Arc::clone(&bell), move || nvml.driver()),
             published: Published::NotAsked,
+            drm: {
+                let place = Arc::clone(&place);
+                Worker::new(Arc::clone(&bell), move || {
+                    DrmDriver::new(Arc::clone(&place))
+                })
+            },
+            published_drm: Published::NotAsked,
             inline: InlineReads::new(Arc::clone(&place)),
             lane: Lane::new(Arc::clone(&bell), PostedReads::new(place)),
             bell,
@@ -106,15 +116,17 @@ impl LiveMachine {
             let heard = self.bell.rings();
             let now = clock::monotonic_ns();
             self.nvml.check(now);
+            self.drm.check(now);
             self.lane.expire(now);
             let woken = self.woken.swap(false, Ordering::Acquire);
-            let expected = self.nvml.is_expected(now);
+            let expected = self.nvml.is_expected(now) || self.drm.is_expected(now);
             let until = match started {
                 Some(_) if woken => return,
                 Some(start) => Some(start),
                 None if now >= plan.not_before_ns => Some(plan.not_before_ns.max(entered)),
                 None if woken || (plan.early_when_answered && self.lane.is_answered()) => {
                     self.nvml.start_now();
+                    self.drm.start_now();
                     Some(now)
                 }
                 None => None,
@@ -131,7 +143,8 @@ impl LiveMachine {
                 None if expected => plan.not_before_ns.saturating_add(plan.wait_ns),
                 None => plan.not_before_ns,
             };
-            if expected && let Some(limit) = self.nvml.limit_ns() {
+            let limits = [self.nvml.limit_ns(), self.drm.limit_ns()];
+            if expected && let Some(limit) = limits.into_iter().flatten().min() {
                 next = next.min(limit.saturating_add(1));
             }
             if plan.early_when_answered
@@ -154,8 +167,12 @@ impl Machine for LiveMachine {
         if let Some(asked) = &plan.nvml {
             self.nvml.ask(asked.clone(), plan.not_before_ns);
         }
+        if let Some(asked) = &plan.drm {
+            self.drm.ask(asked.clone(), plan.not_before_ns);
+        }
         self.wait(plan);
         self.published = self.nvml.take();
+        self.published_drm = self.drm.take();
         self.lane.begin_tick();
         self.inline.begin_tick();
         self.ticks += 1;
@@ -167,6 +184,10 @@ impl Machine for LiveMachine {
 
     fn nvml(&mut self) -> Published<NvmlSweep> {
         self.published.clone()
+    }
+
+    fn drm(&mut self) -> Published<DrmSweep> {
+        self.published_drm.clone()
     }
 
     fn inline(&mut self, question: &Inline) -> Answer<Reply> {

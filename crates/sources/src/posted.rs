@@ -53,6 +53,7 @@ enum Subject {
     Process(u32),
     File(Text),
     Users,
+    DeviceNames,
     /// A user's home may be on a disk that hangs; the files of others are not.
     Containers(Option<u32>),
     Forwarders,
@@ -75,6 +76,7 @@ impl Subject {
                 root: Root::Host,
                 path,
             } => Self::File(Text::clone(path)),
+            Question::DeviceName { .. } => Self::DeviceNames,
             Question::Forwarders => Self::Forwarders,
             Question::Container { owner, .. } => Self::Containers(*owner),
             other => other

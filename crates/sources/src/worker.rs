@@ -84,7 +84,7 @@ struct Step {
 }
 
 impl Progress {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Mutex::new(Step {
             place: Place::Whole,
             patience: Patience::Usual,

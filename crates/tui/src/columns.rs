@@ -182,8 +182,8 @@ impl Column {
         };
         let gap = match self {
             Self::Spill => of_charge(|c| c.memory.spill.gap()),
-            Self::Encode => of_charge(|c| c.engines.encode.gap()),
-            Self::Decode => of_charge(|c| c.engines.decode.gap()),
+            Self::Encode => of_charge(|c| one_of(&c.engines.encode, &c.engines.video).gap()),
+            Self::Decode => of_charge(|c| one_of(&c.engines.decode, &c.engines.video).gap()),
             Self::User => row.process.user.gap(),
             Self::Container => row.process.container.gap(),
             Self::Runtimes => row.process.runtimes.gap(),

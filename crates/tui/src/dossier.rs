@@ -1,8 +1,8 @@
 //! All that is known of one process, as paragraphs: the text of the inspector.
 
 use model::{
-    Category, Charge, ChargedPercent, Container, Estimated, EvidenceLabel, Gap, Model, PidMark,
-    Process, Reading, ServerState, Snapshot,
+    Category, Charge, ChargedPercent, Container, DrmClients, Estimated, EvidenceLabel, Gap,
+    Measured, Model, Percent, PidMark, Process, Reading, ServerState, Snapshot,
 };
 use ratatui::text::Line;
 
@@ -419,10 +419,12 @@ fn charge_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
             instance_facts(&mut it, instance, look);
         }
     }
-    it.put(
-        glued(&format!("list {}", charge.lists.label())),
-        look.plain(),
-    );
+    if charge.drm.is_none() {
+        it.put(
+            glued(&format!("list {}", charge.lists.label())),
+            look.plain(),
+        );
+    }
     let memory = &charge.memory;
     let vram = figure::charged(&memory.vram, look);
     fact(&mut it, "VRAM", &vram, look);
@@ -445,7 +447,61 @@ fn charge_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
             fact(&mut it, name, &figure::load(reading, look), look);
         }
     }
+    if let Some(drm) = &charge.drm {
+        clients(&mut it, drm, look);
+    }
     it
+}
+
+fn share(reading: &Reading<Measured<Percent>>, look: Look) -> Figure {
+    figure::measured(reading, look, |share| figure::percent(*share))
+}
+
+/// What the open nodes of the device say beyond that.
+fn clients(it: &mut Paragraph, drm: &DrmClients, look: Look) {
+    for (name, reading) in &drm.other_engines {
+        let name = figure::clean(name);
+        dot(it, look);
+        it.put(
+            glued(&format!("{name} {}", share(reading, look).text)),
+            look.plain(),
+        );
+    }
+    let count = Figure::measured(drm.clients.to_string());
+    fact(it, "clients", &count, look);
+    if drm.vram_resident.known().is_some() && !drm.reasons.is_empty() {
+        let there = figure::measured(&drm.vram_resident, look, |size| figure::size(*size));
+        fact(it, "VRAM there, shared or not", &there, look);
+    }
+    if drm.vram_bounds.known().is_some() {
+        fact(
+            it,
+            "of its own",
+            &figure::estimated(&drm.vram_bounds, look),
+            look,
+        );
+    }
+    if drm
+        .displaced
+        .known()
+        .is_some_and(|displaced| displaced.high.0 > 0)
+    {
+        fact(
+            it,
+            "displaced",
+            &figure::estimated(&drm.displaced, look),
+            look,
+        );
+    }
+    if let Some(kfd) = &drm.kfd {
+        let size = figure::measured(&kfd.vram, look, |size| figure::size(*size));
+        fact(it, "KFD", &size, look);
+        fact(it, "KFD copy", &share(&kfd.copy, look), look);
+        let units = figure::measured(&kfd.occupied_units, look, ToString::to_string);
+        fact(it, "compute units", &units, look);
+        let evicted = figure::measured(&kfd.evicted_ms, look, |ms| output::format::age(*ms));
+        fact(it, "evicted for", &evicted, look);
+    }
 }
 
 /// Profile and memory of the instance, apart from what the process holds of it.

@@ -8,6 +8,7 @@ use model::{
 use raw::Machine;
 
 use super::Collector;
+use crate::drm::DrmProcess;
 use crate::nvml::{ListedProcess, Numbers};
 use crate::processes::Nested;
 
@@ -64,6 +65,29 @@ impl Collector {
             rows.entry(key).or_default();
         }
         rows
+    }
+
+    /// Adds what processes have open themselves: their numbers are of this namespace, and nobody else may have taken
+    /// them since.
+    pub(super) fn add_holders(
+        &mut self,
+        machine: &mut dyn Machine,
+        held: Vec<(DrmProcess, Charge)>,
+        rows: &mut BTreeMap<ProcessKey, Row>,
+    ) {
+        for (process, charge) in held {
+            let (host, clock_ticks) = (&self.host, self.facts.clock_ticks);
+            let started_us = |ticks| host.started_us(ticks, clock_ticks);
+            let found = self
+                .processes
+                .identify(machine, process.pid, process.at, started_us);
+            let is_same = |key: &ProcessKey| {
+                process.start_ticks.is_none() || key.start_ticks == process.start_ticks
+            };
+            if let Some(key) = found.ok().filter(is_same) {
+                rows.entry(key).or_default().charges.push(charge);
+            }
+        }
     }
 
     /// The process behind a number of this namespace.

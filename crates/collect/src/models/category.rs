@@ -122,14 +122,16 @@ pub(crate) fn categorise(
             .filter_map(|charge| pick(charge).known())
             .any(|load| load.value().0 > VIDEO_BUSY)
     };
-    if busy(|c| &c.engines.encode) || busy(|c| &c.engines.decode) {
+    if busy(|c| &c.engines.encode) || busy(|c| &c.engines.decode) || busy(|c| &c.engines.video) {
         return (Category::Video, "video_engine");
     }
     let graphics_only = !charges.is_empty()
         && charges
             .iter()
             .all(|c| c.lists.graphics && !c.lists.compute && !c.lists.mps);
-    if graphics_only && busy(|c| &c.engines.busiest) {
+    // The kernel tells graphics apart, where the driver has lists.
+    let draws = charges.iter().any(|c| c.drm.is_some()) && busy(|c| &c.engines.graphics);
+    if draws || (graphics_only && busy(|c| &c.engines.busiest)) {
         return (Category::Graphics3d, "graphics_load");
     }
     (Category::Other, "no_rule")

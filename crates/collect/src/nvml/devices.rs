@@ -177,6 +177,8 @@ fn device(
         pcie_generation: answers.number(DeviceCall::PcieLinkGeneration, 1..=20, |n| n),
         pcie_width: answers.number(DeviceCall::PcieLinkWidth, 1..=64, |n| n),
         performance_state: performance_state(&answers),
+        sensors: Vec::new(),
+        visible_loads: Vec::new(),
         details: super::details::details(&answers),
         mig: super::mig::mode(&answers),
         instances: state.instances(now, shown_for_ms),

@@ -67,6 +67,7 @@ impl Nvml {
                     memory: memory(&merged, now),
                     engines: engines(state, pid, numbers, now),
                     instance,
+                    drm: None,
                 };
                 charges.push((listed, charge));
             }

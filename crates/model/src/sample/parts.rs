@@ -140,6 +140,8 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
         pcie_generation: nvml(4, "nvmlDeviceGetCurrPcieLinkGeneration"),
         pcie_width: nvml(16, "nvmlDeviceGetCurrPcieLinkWidth"),
         performance_state: nvml(2, "nvmlDeviceGetPerformanceState"),
+        sensors: Vec::new(),
+        visible_loads: Vec::new(),
         details: super::details::workstation(),
         mig: gone(Gap::NotSupported, Source::Nvml, "nvmlDeviceGetMigMode"),
         instances: Vec::new(),
@@ -178,6 +180,7 @@ pub(super) fn charge(
             video: gone(Gap::NotApplicable, Source::Nvml, "video engine"),
         },
         instance: None,
+        drm: None,
     }
 }
 
@@ -418,6 +421,9 @@ pub(super) fn snapshot(mut devices: Vec<Device>, mut processes: Vec<Process>) ->
     });
     let mut all = Total::nothing();
     for charge in processes.iter().flat_map(|process| &process.charges) {
+        if charge.memory.has_no_vram() {
+            continue;
+        }
         if charge
             .memory
             .vram
@@ -434,6 +440,9 @@ pub(super) fn snapshot(mut devices: Vec<Device>, mut processes: Vec<Process>) ->
             let Some(charge) = process.charge_on(device.index) else {
                 continue;
             };
+            if charge.memory.has_no_vram() {
+                continue;
+            }
             attributed.include(size(charge));
             if charge
                 .memory
@@ -490,6 +499,7 @@ pub(super) fn snapshot(mut devices: Vec<Device>, mut processes: Vec<Process>) ->
         process_status: ProcessStatus {
             listed: u32::try_from(processes.len()).unwrap_or(u32::MAX),
             unreadable: 0,
+            hidden: 0,
             scan: ScanState::Complete,
         },
         selection: Selection::All,

@@ -129,6 +129,7 @@ fn status(from: &Snapshot, shown: usize) -> v1::ProcessStatus {
             Selection::One(_) | Selection::Nothing => u32::try_from(shown).unwrap_or(u32::MAX),
         },
         unreadable: from.process_status.unreadable,
+        hidden: from.process_status.hidden,
         scan: from.process_status.scan.id(),
         limited_to_inspectable: nested || from.host.privileged != Some(true),
     }

@@ -1,6 +1,8 @@
 //! A device.
 
-use model::{Device, DeviceMemory, Gap, PowerState, Reading, Stamp};
+use model::{
+    Device, DeviceMemory, Estimated, Gap, Percent, PowerState, Reading, Sensor, Stamp, Text,
+};
 
 use super::provenance::{Traces, gone};
 use super::{mig, v1};
@@ -56,8 +58,33 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         mig: mig::mig(t, now, device),
         counter_status: device.counter_status.clone(),
         counter_adapter_matched: t.absent("counter_adapter_matched", Gap::NotApplicable),
+        sensors: device.sensors.iter().map(|it| sensor(now, it)).collect(),
+        engines_at_least: device
+            .visible_loads
+            .iter()
+            .map(|(name, load)| at_least(now, name, load))
+            .collect(),
         categories: categories(t, device),
         categories_normalized: device.categories_normalized,
+        provenance: traces.finish(),
+    }
+}
+
+fn sensor(now: Stamp, sensor: &Sensor) -> v1::Sensor {
+    let mut traces = Traces::new(now);
+    v1::Sensor {
+        id: sensor.id,
+        unit: sensor.unit.id(),
+        value: traces.number("value", &sensor.value, |value| *value),
+        provenance: traces.finish(),
+    }
+}
+
+fn at_least(now: Stamp, name: &Text, load: &Reading<Estimated<Percent>>) -> v1::NamedEngine {
+    let mut traces = Traces::new(now);
+    v1::NamedEngine {
+        id: Text::clone(name),
+        load_pct: traces.share_at_least("load_pct", load),
         provenance: traces.finish(),
     }
 }

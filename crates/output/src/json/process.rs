@@ -1,8 +1,8 @@
 //! A process and what it has on each device.
 
 use model::{
-    Charge, ChargedBytes, ContainerName, Engines, Gap, PidMark, PidSpace, Process, ProcessMemory,
-    Reading, Snapshot, Stamp, Text,
+    Charge, ChargedBytes, ContainerName, DrmClients, DrmRegion, Engines, Gap, KfdFigures, PidMark,
+    PidSpace, Process, Reading, Snapshot, Stamp, Text,
 };
 
 use super::memory_part::{self, Place};
@@ -164,7 +164,7 @@ fn charge(now: Stamp, charge: &Charge) -> v1::Charge {
             Some((gpu, compute)) => Some(v1::Instance { gpu, compute }),
             None => t.absent("mig_instance", Gap::NotApplicable),
         },
-        memory: memory(t, &charge.memory),
+        memory: memory(t, charge),
         engines: engines(t, &charge.engines),
         vram_inferred_by: match basis {
             Some(basis) => Some(basis_id(basis)),
@@ -178,6 +178,10 @@ fn charge(now: Stamp, charge: &Charge) -> v1::Charge {
             Some(gap) => Some(gap.code()),
             None => t.absent("vram_unattributed_reason", Gap::NotApplicable),
         },
+        drm: match charge.drm.as_deref() {
+            Some(drm) => Some(clients(now, drm)),
+            None => t.absent("drm", Gap::NotApplicable),
+        },
         provenance: traces.finish(),
     }
 }
@@ -190,7 +194,9 @@ pub(crate) const fn mark(mark: PidMark) -> &'static str {
     }
 }
 
-fn memory(t: &mut Traces, memory: &ProcessMemory) -> v1::ChargeMemory {
+fn memory(t: &mut Traces, charge: &Charge) -> v1::ChargeMemory {
+    let memory = &charge.memory;
+    let drm = charge.drm.as_deref();
     v1::ChargeMemory {
         vram_bytes: t.charged("memory.vram_bytes", &memory.vram).map(|it| it.0),
         spill_bytes: t
@@ -198,8 +204,66 @@ fn memory(t: &mut Traces, memory: &ProcessMemory) -> v1::ChargeMemory {
             .map(|it| it.0),
         commit_bytes: t.bytes("memory.commit_bytes", &memory.commit),
         paged_bytes: t.derived("memory.paged_bytes", &memory.paged, None),
-        vram_resident_bytes: t.not_read("memory.vram_resident_bytes"),
-        gtt_resident_bytes: t.not_read("memory.gtt_resident_bytes"),
+        vram_resident_bytes: match drm {
+            Some(drm) => t.bytes("memory.vram_resident_bytes", &drm.vram_resident),
+            None => t.not_read("memory.vram_resident_bytes"),
+        },
+        gtt_resident_bytes: match drm {
+            Some(drm) => t.bytes("memory.gtt_resident_bytes", &drm.system_resident),
+            None => t.not_read("memory.gtt_resident_bytes"),
+        },
+    }
+}
+
+fn clients(now: Stamp, drm: &DrmClients) -> v1::DrmClients {
+    let mut traces = Traces::new(now);
+    let t = &mut traces;
+    v1::DrmClients {
+        clients: drm.clients,
+        vram_unattributed_all: drm.reasons.iter().map(|gap| gap.code()).collect(),
+        vram_at_least_bytes: t.at_least("vram_at_least_bytes", &drm.vram_bounds),
+        displaced_vram_bytes: t.derived("displaced_vram_bytes", &drm.displaced, None),
+        other_engines: drm
+            .other_engines
+            .iter()
+            .map(|(name, load)| {
+                let mut traces = Traces::new(now);
+                v1::NamedEngine {
+                    id: name.clone(),
+                    load_pct: traces.number("load_pct", load, |share| share.0),
+                    provenance: traces.finish(),
+                }
+            })
+            .collect(),
+        regions: drm.regions.iter().map(|it| region(now, it)).collect(),
+        kfd: match &drm.kfd {
+            Some(figures) => Some(kfd(now, figures)),
+            None => t.absent("kfd", Gap::NotPresent),
+        },
+        provenance: traces.finish(),
+    }
+}
+
+fn region(now: Stamp, region: &DrmRegion) -> v1::DrmRegion {
+    let mut traces = Traces::new(now);
+    v1::DrmRegion {
+        id: Text::clone(&region.name),
+        total_bytes: traces.bytes("total_bytes", &region.total),
+        shared_bytes: traces.bytes("shared_bytes", &region.shared),
+        resident_bytes: traces.bytes("resident_bytes", &region.resident),
+        provenance: traces.finish(),
+    }
+}
+
+fn kfd(now: Stamp, figures: &KfdFigures) -> v1::Kfd {
+    let mut traces = Traces::new(now);
+    let t = &mut traces;
+    v1::Kfd {
+        vram_bytes: t.bytes("vram_bytes", &figures.vram),
+        copy_pct: t.number("copy_pct", &figures.copy, |share| share.0),
+        evicted_ms: t.measured("evicted_ms", &figures.evicted_ms, |ms| *ms),
+        occupied_units: t.measured("occupied_units", &figures.occupied_units, |units| *units),
+        provenance: traces.finish(),
     }
 }
 

@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 
 use model::{
-    Bytes, Charged, ChargedPercent, Estimated, Gap, InferenceBasis, Measured, Missing, Provenance,
-    Reading, Reported, Source, Stamp, Total,
+    Bytes, Charged, ChargedPercent, Estimated, Gap, InferenceBasis, Measured, Missing, Percent,
+    Provenance, Reading, Reported, Source, Stamp, Total,
 };
 
 use super::v1::{ProvenanceMap, Trace};
@@ -216,6 +216,59 @@ impl Traces {
                 };
                 self.enter(key, trace);
                 Some(estimated.high.0)
+            }
+            Reading::Missing(missing) => {
+                self.gone(key, missing);
+                None
+            }
+        }
+    }
+
+    /// The low end of a range, said to be a lower bound.
+    pub(super) fn at_least(
+        &mut self,
+        key: &'static str,
+        reading: &Reading<Estimated<Bytes>>,
+    ) -> Option<u64> {
+        match reading {
+            Reading::Known(estimated) => {
+                let trace = Trace {
+                    method: Some(estimated.method.id()),
+                    bound: Some("lower"),
+                    detail: Some(format!("at most {} bytes", estimated.high.0)),
+                    ..present(self.now, "estimated", estimated.from)
+                };
+                self.enter(key, trace);
+                Some(estimated.low.0)
+            }
+            Reading::Missing(missing) => {
+                self.gone(key, missing);
+                None
+            }
+        }
+    }
+
+    /// The same of a share of time.
+    pub(super) fn share_at_least(
+        &mut self,
+        key: &'static str,
+        reading: &Reading<Estimated<Percent>>,
+    ) -> Option<f64> {
+        match reading {
+            Reading::Known(estimated) if estimated.low.0.is_finite() => {
+                let trace = Trace {
+                    method: Some(estimated.method.id()),
+                    bound: Some("lower"),
+                    ..present(self.now, "estimated", estimated.from)
+                };
+                self.enter(key, trace);
+                Some(estimated.low.0)
+            }
+            Reading::Known(estimated) => {
+                let gap = Gap::Implausible;
+                let from = estimated.from;
+                self.gone(key, &Missing { gap, from });
+                None
             }
             Reading::Missing(missing) => {
                 self.gone(key, missing);

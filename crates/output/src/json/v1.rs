@@ -13,11 +13,12 @@ use model::Text;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-pub use device::{CategoryBytes, Device, DeviceDetails, DeviceMemory, NvLink};
+pub use device::{CategoryBytes, Device, DeviceDetails, DeviceMemory, NvLink, Sensor};
 pub use mig::{Mig, MigAttributes, MigEntry, MigInstance, MigMemory};
 pub use process::{
-    Charge, ChargeMemory, Container, Engines, Evidence, Instance, Model, PidMatch, Process,
-    Receipt, Runtime, SegmentEstimated, SegmentReported, Server,
+    Charge, ChargeMemory, Container, DrmClients, DrmRegion, Engines, Evidence, Instance, Kfd,
+    Model, NamedEngine, PidMatch, Process, Receipt, Runtime, SegmentEstimated, SegmentReported,
+    Server,
 };
 
 /// Version of the contract.
@@ -171,6 +172,8 @@ pub struct ProcessStatus {
     pub listed: u32,
     /// Rows whose details could not be read for lack of rights.
     pub unreadable: u32,
+    /// Processes that may hold a device and cannot be looked at, so that they have no row.
+    pub hidden: u32,
     /// `complete` or `partial`.
     pub scan: &'static str,
     /// Whether there may be processes that cannot be inspected from here: without full rights, or

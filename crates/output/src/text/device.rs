@@ -43,6 +43,7 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, dev
     }
     page.items("  activity  ", &with_ages(items));
     sensors(page, notes, device, &subject);
+    further(page, notes, device);
     pcie(page, notes, device, &subject);
     super::attention::write(page, notes, device);
     by_type(page, notes, snapshot, device, &subject);
@@ -61,8 +62,14 @@ fn identity(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) 
     let mut items = vec![
         text(notes, "name", &device.name),
         format!("driver {}", text(notes, "driver version", &device.driver)),
-        format!("CUDA {}", text(notes, "CUDA version", &device.cuda)),
     ];
+    // What has no meaning for other makers' devices is not said of them.
+    if device.cuda.gap() != Some(Gap::NotApplicable) {
+        items.push(format!(
+            "CUDA {}",
+            text(notes, "CUDA version", &device.cuda)
+        ));
+    }
     let pci = notes.measured("PCI address", subject, &device.pci, ToString::to_string);
     items.push(format!("pci {}", pci.text));
     items.extend(device.labels().map(str::to_owned));
@@ -146,6 +153,36 @@ fn sensors(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {
     );
     items.push(labelled("state ", state));
     page.items("  sensors   ", &with_ages(items));
+}
+
+/// Readings that only some drivers have, as far as they are there.
+fn further(page: &mut Page, notes: &mut Notes, device: &Device) {
+    let loads: Vec<String> = device
+        .visible_loads
+        .iter()
+        .filter_map(|(name, load)| {
+            let least = format::percent_long(load.known()?.low);
+            Some(format!(
+                "{} {}{least}",
+                format::sanitize(name),
+                notes.at_least()
+            ))
+        })
+        .collect();
+    if !loads.is_empty() {
+        page.items("  engines   ", &loads);
+    }
+    let known = device.sensors.iter().filter_map(|sensor| {
+        let value = *sensor.value.value()?;
+        Some((
+            format!("{} {}", sensor.label, format::sensor(sensor.unit, value)),
+            None,
+        ))
+    });
+    let items: Vec<(String, Option<u64>)> = known.collect();
+    if !items.is_empty() {
+        page.items("  further   ", &with_ages(items));
+    }
 }
 
 fn pcie(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {

@@ -56,6 +56,7 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot) {
     for process in shown::processes(snapshot) {
         for charge in shown::charges(snapshot.selection, process) {
             row(page, notes, &layout, process, Some(charge));
+            clients(page, charge, layout.pid + 2);
         }
         if process.charges.is_empty() {
             row(page, notes, &layout, process, None);
@@ -211,6 +212,26 @@ fn row(
     page.line(&cells.join("  "));
 }
 
+/// What may be said of a process's memory where no size can be charged to it, and of memory that is not where the
+/// driver wants it.
+fn clients(page: &mut Page, charge: &Charge, indent: usize) {
+    let Some(drm) = &charge.drm else { return };
+    let lead = " ".repeat(indent);
+    if let Reading::Known(own) = &drm.vram_bounds {
+        let (low, high) = (format::size(own.low), format::size(own.high));
+        let text = format!(
+            "VRAM at least {low} and at most {high}: what is there, less what is shared (~)"
+        );
+        page.sentence(&lead, &text);
+    }
+    if let Reading::Known(displaced) = &drm.displaced
+        && displaced.high.0 > 0
+    {
+        let size = format::size(displaced.high);
+        page.sentence(&lead, &format!("{size} that should be in VRAM is not (~)"));
+    }
+}
+
 /// The cells of what a process has on one device.
 fn figures(
     cells: &mut Vec<String>,
@@ -264,7 +285,8 @@ fn size(
 fn total(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, indent: usize) {
     let (measured, matched) = shown::totals(snapshot);
     let mut items = Vec::new();
-    if measured.is_known() && (measured.counted > 0 || matched.counted == 0) {
+    // Where no device has memory of its own there is nothing to add up.
+    if measured.is_known() && measured.counted > 0 {
         let bound = if measured.is_complete() {
             ""
         } else {
@@ -286,7 +308,9 @@ fn total(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, indent: usize)
             rows(matched.counted)
         ));
     }
-    page.items(&(format::pad_start("total", indent) + "  "), &items);
+    if !items.is_empty() {
+        page.items(&(format::pad_start("total", indent) + "  "), &items);
+    }
 }
 
 fn rows(count: u32) -> String {

@@ -6,6 +6,7 @@ use model::{Gap, Origin, OriginKind, Stamp, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::{MachineFacts, Settings};
+use crate::source::drm::DrmHeader;
 use crate::source::nvml::{CallAnswer, Library, SweepHeader};
 use crate::source::reads::Reply;
 
@@ -90,6 +91,7 @@ impl Manifest {
 /// Source names in captures.
 pub(crate) mod source {
     pub(crate) const NVML: &str = "nvml";
+    pub(crate) const DRM: &str = "drm";
     pub(crate) const INLINE: &str = "inline";
     pub(crate) const POSTED: &str = "posted";
 }
@@ -107,6 +109,7 @@ pub(crate) enum Payload {
     Call(CallAnswer),
     Library(Library),
     Sweep(SweepHeader),
+    DrmSweep(DrmHeader),
 }
 
 /// Any line after the first. A line with `now` starts a refresh; the others are answers in it.

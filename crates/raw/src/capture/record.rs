@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::format::{LIBRARY, Line, Manifest, Payload, SWEEP, gap_detail, pair, source};
 use super::limits;
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
+use crate::source::drm::DrmSweep;
 use crate::source::nvml::NvmlSweep;
 use crate::source::reads::{Inline, Question, Reply};
 
@@ -178,6 +179,32 @@ impl<W: Write> Recorder<W> {
     }
 }
 
+impl<W: Write> Recorder<W> {
+    fn drm_sweep(&mut self, published: &Published<DrmSweep>) {
+        match published {
+            Published::NotAsked => {}
+            Published::Overdue(since) => self.write(&Line {
+                t: self.tick,
+                s: Some(source::DRM.into()),
+                overdue: Some(pair(*since)),
+                ..Line::default()
+            }),
+            Published::Missing(gap) => self.answer(source::DRM, SWEEP, Err(*gap)),
+            Published::New(Stamped { at, value }) => {
+                let header = Stamped {
+                    at: *at,
+                    value: Payload::DrmSweep(value.header()),
+                };
+                self.answer(source::DRM, SWEEP, Ok(header));
+                for (question, answer) in value.parts() {
+                    let answer = answer.map(|s| map(s, Payload::Reply));
+                    self.answer(source::DRM, &question, answer);
+                }
+            }
+        }
+    }
+}
+
 fn map<T, U>(from: Stamped<T>, convert: impl FnOnce(T) -> U) -> Stamped<U> {
     Stamped {
         at: from.at,
@@ -222,6 +249,12 @@ impl<M: Machine, W: Write> Machine for RecordingMachine<M, W> {
     fn nvml(&mut self) -> Published<NvmlSweep> {
         let published = self.inner.nvml();
         self.recorder.sweep(&published);
+        published
+    }
+
+    fn drm(&mut self) -> Published<DrmSweep> {
+        let published = self.inner.drm();
+        self.recorder.drm_sweep(&published);
         published
     }
 

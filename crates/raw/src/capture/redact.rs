@@ -11,6 +11,7 @@ use super::format::Redaction;
 use super::headers::Headers;
 use super::pseudonyms::Pseudonyms;
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
+use crate::source::drm::DrmSweep;
 use crate::source::nvml::{CallAnswer, DeviceCall, InstanceCall, NvmlSweep, Output};
 use crate::source::reads::{HttpReply, Inline, Question, Reply};
 
@@ -58,6 +59,11 @@ impl<M: Machine> Machine for RedactingMachine<M> {
             }
             other => other,
         }
+    }
+
+    /// Numbers of drivers; what a client calls itself is left out by the reader.
+    fn drm(&mut self) -> Published<DrmSweep> {
+        self.inner.drm()
     }
 
     fn inline(&mut self, question: &Inline) -> Answer<Reply> {
@@ -152,6 +158,7 @@ fn restored(question: &Question, names: &Pseudonyms) -> Question {
         | Question::Network(_)
         | Question::Forwarders
         | Question::UserName(_)
+        | Question::DeviceName { .. }
         | Question::Http { .. } => {}
     }
     question

@@ -8,6 +8,7 @@ use model::Gap;
 use super::format::{LIBRARY, Payload, SWEEP, source};
 use super::load::{Capture, Recorded};
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
+use crate::source::drm::DrmSweep;
 use crate::source::nvml::{CallAnswer, Library, NvmlSweep};
 use crate::source::reads::{Inline, Question, Reply};
 
@@ -19,7 +20,8 @@ pub struct ReplayMachine {
     capture: Arc<Capture>,
     next: usize,
     answers: HashMap<SourceAndQuestion, VecDeque<Answer<Arc<Payload>>>>,
-    overdue: Option<model::Stamp>,
+    /// Sources that have not answered, and since when.
+    overdue: HashMap<Box<str>, model::Stamp>,
 }
 
 impl ReplayMachine {
@@ -30,7 +32,7 @@ impl ReplayMachine {
             capture,
             next: 0,
             answers: HashMap::new(),
-            overdue: None,
+            overdue: HashMap::new(),
         }
     }
 
@@ -49,6 +51,15 @@ impl ReplayMachine {
             .get_mut(&(from.into(), question.into()))
             .and_then(VecDeque::pop_front)
             .unwrap_or(Err(Gap::NotRecorded))
+    }
+
+    /// What is published of a source that has no sweep in this refresh.
+    fn without_sweep<S>(&self, from: &str) -> Option<Published<S>> {
+        if let Some(since) = self.overdue.get(from) {
+            return Some(Published::Overdue(*since));
+        }
+        let recorded = self.answers.keys().any(|(source, _)| **source == *from);
+        (!recorded).then_some(Published::NotAsked)
     }
 
     fn take_reply(&mut self, from: &str, question: &str) -> Answer<Reply> {
@@ -94,7 +105,7 @@ impl Machine for ReplayMachine {
         let recorded = self.capture.ticks.get(self.next).ok_or(Ended)?;
         self.next += 1;
         self.answers.clear();
-        self.overdue = None;
+        self.overdue.clear();
         for Recorded {
             source,
             question,
@@ -102,8 +113,8 @@ impl Machine for ReplayMachine {
             overdue,
         } in &recorded.answers
         {
-            if overdue.is_some() {
-                self.overdue = *overdue;
+            if let Some(since) = overdue {
+                self.overdue.insert(source.clone(), *since);
                 continue;
             }
             self.answers
@@ -115,12 +126,8 @@ impl Machine for ReplayMachine {
     }
 
     fn nvml(&mut self) -> Published<NvmlSweep> {
-        if let Some(since) = self.overdue {
-            return Published::Overdue(since);
-        }
-        let recorded = self.answers.keys().any(|(from, _)| **from == *source::NVML);
-        if !recorded {
-            return Published::NotAsked;
+        if let Some(nothing) = self.without_sweep(source::NVML) {
+            return nothing;
         }
         match self.take(source::NVML, SWEEP) {
             Err(gap) => Published::Missing(gap),
@@ -132,6 +139,25 @@ impl Machine for ReplayMachine {
                     Published::New(Stamped {
                         at,
                         value: Arc::new(sweep),
+                    })
+                }
+                _ => Published::Missing(Gap::Malformed),
+            },
+        }
+    }
+
+    fn drm(&mut self) -> Published<DrmSweep> {
+        if let Some(nothing) = self.without_sweep(source::DRM) {
+            return nothing;
+        }
+        match self.take(source::DRM, SWEEP) {
+            Err(gap) => Published::Missing(gap),
+            Ok(Stamped { at, value }) => match &*value {
+                Payload::DrmSweep(header) => {
+                    let answer = |question: &str| self.take_reply(source::DRM, question);
+                    Published::New(Stamped {
+                        at,
+                        value: Arc::new(DrmSweep::from_parts(header, answer)),
                     })
                 }
                 _ => Published::Missing(Gap::Malformed),

@@ -1,6 +1,7 @@
 //! The sources and their raw records, one file each.
 
 pub mod containers;
+pub mod drm;
 pub mod networks;
 pub mod nvml;
 pub mod reads;

@@ -111,6 +111,15 @@ pub enum Question {
     Listeners(ProcessRef),
     /// The name of a user id.
     UserName(u32),
+    /// The name of a product in the system's lists of PCI devices.
+    DeviceName {
+        /// PCI vendor.
+        vendor: u16,
+        /// PCI device.
+        device: u16,
+        /// PCI revision; AMD's products differ by it.
+        revision: Option<u8>,
+    },
     /// What the state file of a container runtime calls a container.
     Container {
         /// Which runtime's files are looked at.
@@ -208,6 +217,14 @@ impl Question {
             Self::OpenFiles(who) => format!("open {}", who.key()),
             Self::Listeners(who) => format!("listeners {}", who.key()),
             Self::UserName(uid) => format!("user {uid}"),
+            Self::DeviceName {
+                vendor,
+                device,
+                revision,
+            } => match revision {
+                Some(revision) => format!("device {vendor:04x}:{device:04x} {revision:02x}"),
+                None => format!("device {vendor:04x}:{device:04x}"),
+            },
             Self::Network(who) => format!("network {}", who.key()),
             Self::Forwarders => "forwarders".to_owned(),
             Self::Container { runtime, id, owner } => {
@@ -241,7 +258,10 @@ impl Question {
             | Self::Listeners(who)
             | Self::Network(who)
             | Self::Http { who, .. } => Some(*who),
-            Self::UserName(_) | Self::Container { .. } | Self::Forwarders => None,
+            Self::UserName(_)
+            | Self::DeviceName { .. }
+            | Self::Container { .. }
+            | Self::Forwarders => None,
         }
     }
 }

@@ -28,6 +28,17 @@ pub(super) fn gap(error: Errno) -> Gap {
     }
 }
 
+/// About an attribute of a device: the driver's own error is the reason. amdgpu says EPERM while a device sleeps or is
+/// reset, EINVAL and EOPNOTSUPP for what a chip does not have, ENODATA for what it does not have now.
+pub(super) fn gap_of_attribute(error: Errno) -> Gap {
+    match error {
+        Errno::PERM | Errno::INVAL | Errno::NODATA | Errno::IO | Errno::BUSY => {
+            Gap::DriverError(error.raw_os_error())
+        }
+        other => gap(other),
+    }
+}
+
 /// About a process: what is not there has ended.
 pub(super) fn gap_of_process(error: Errno) -> Gap {
     match gap(error) {

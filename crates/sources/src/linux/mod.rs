@@ -3,12 +3,15 @@
 //! * `place`: where `/proc`, `/sys` and the root of a process are, on the live machine or below a directory.
 //! * `beneath`: opening files that cannot leave a root and cannot block.
 //! * `inline`: reads the kernel answers from memory.
+//! * `drm`: attribute files of DRM devices and who has their nodes open.
 //! * `posted`: reads that may hang; one module each where there is more to do than to read a text.
 //!
 //! It must not interpret what it reads beyond what the question asks for.
 
 mod beneath;
 mod containers;
+mod device_names;
+mod drm;
 mod environment;
 mod errors;
 mod files;
@@ -26,6 +29,7 @@ mod users;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use drm::DrmDriver;
 pub(crate) use inline::InlineReads;
 pub(crate) use place::Place;
 pub(crate) use posted::PostedReads;

@@ -10,7 +10,9 @@ use super::beneath;
 use super::errors::{gap, gap_of_process};
 use super::place::{Place, link_text};
 use super::subject::Subject;
-use super::{containers, environment, files, listeners, maps, networks, open_files, users};
+use super::{
+    containers, device_names, environment, files, listeners, maps, networks, open_files, users,
+};
 use crate::http;
 use crate::posted::Reader;
 
@@ -115,6 +117,12 @@ impl Reader for PostedReads {
             Question::UserName(uid) => {
                 users::name(&self.place, *uid).map(|name| Reply::text(&name))
             }
+            Question::DeviceName {
+                vendor,
+                device,
+                revision,
+            } => device_names::name(&self.place, *vendor, *device, *revision)
+                .map(|name| Reply::text(&name)),
             Question::Network(who) => self.of(*who, networks::of).map(Reply::Network),
             Question::Forwarders => networks::forwarders(&self.place).map(Reply::Forwarders),
             Question::Container { runtime, id, owner } => {

@@ -23,7 +23,7 @@ use super::*;
 use crate::posted::Reader;
 
 /// A directory that goes away with this value.
-pub(super) struct Tree(PathBuf);
+pub(super) struct Tree(pub(super) PathBuf);
 
 impl Tree {
     pub(super) fn new() -> Self {
@@ -72,7 +72,7 @@ impl Tree {
         self
     }
 
-    fn folder(&self, path: &str) -> &Self {
+    pub(super) fn folder(&self, path: &str) -> &Self {
         fs::create_dir_all(self.0.join(path)).unwrap();
         self
     }

@@ -190,6 +190,9 @@ fn facts(snapshot: &Snapshot, view: View<'_>) -> Vec<(String, Style)> {
         if status.unreadable > 0 {
             let _ = write!(text, ", {} unreadable", status.unreadable);
         }
+        if status.hidden > 0 {
+            let _ = write!(text, ", {} not to be seen", status.hidden);
+        }
         facts.push((text, look.plain()));
     }
     if snapshot.mode == Mode::Container {

@@ -145,6 +145,23 @@ fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
         item(look, "rx", vec![(rate(&device.pcie_rx), "")]),
         item(look, "tx", vec![(rate(&device.pcie_tx), &traffic_age)]),
     ];
+    items.extend(device.sensors.iter().filter_map(|sensor| {
+        let value = *sensor.value.value()?;
+        let text = output::format::sensor(sensor.unit, value);
+        Some(item(look, sensor.label, vec![(Figure::measured(text), "")]))
+    }));
+    let busiest = device
+        .visible_loads
+        .iter()
+        .filter_map(|(_, load)| Some(load.known()?.low.0));
+    if let Some(busiest) = busiest.reduce(f64::max) {
+        let text = format!("≥{}%", figure::whole(busiest));
+        let figure = Figure {
+            text: text.into(),
+            class: Class::Estimated,
+        };
+        items.push(item(look, "busiest engine", vec![(figure, "")]));
+    }
     // Only where something holds the clocks down: the inspector always tells.
     if let Some(reasons) = device.details.clocks_event_reasons.value()
         && reasons.limit()

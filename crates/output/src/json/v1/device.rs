@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use model::Text;
 use serde::Serialize;
 
-use super::{Mig, ProvenanceMap};
+use super::{Mig, NamedEngine, ProvenanceMap};
 
 /// One GPU.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -80,10 +80,27 @@ pub struct Device {
     pub counter_status: Text,
     /// Whether Windows counters were matched to this adapter; null where that has no meaning.
     pub counter_adapter_matched: Option<bool>,
+    /// Readings that only some drivers have.
+    pub sensors: Vec<Sensor>,
+    /// Load of engines of the clients that can be seen, where the driver says nothing of the device's load.
+    pub engines_at_least: Vec<NamedEngine>,
     /// Measured process memory by category, then what no row explains.
     pub categories: Vec<CategoryBytes>,
     /// Whether the rows add up to more than is used.
     pub categories_normalized: bool,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// A reading that only some drivers have.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sensor {
+    /// Which.
+    pub id: &'static str,
+    /// `percent`, `celsius`, `watts`, `mhz`, `rpm`.
+    pub unit: &'static str,
+    /// The value in that unit.
+    pub value: Option<f64>,
     /// Classes and reasons.
     pub provenance: ProvenanceMap,
 }

@@ -112,6 +112,70 @@ pub struct Charge {
     pub vram_mark: Option<&'static str>,
     /// Why `vram_bytes` is null; null where it is not.
     pub vram_unattributed_reason: Option<&'static str>,
+    /// What its open nodes say; null for devices that are not read through the kernel's DRM.
+    pub drm: Option<DrmClients>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// What the kernel says of a process's open nodes of one device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DrmClients {
+    /// Openings of the device, copies of a descriptor counted once.
+    pub clients: u32,
+    /// Every reason why memory is not charged, the first one first.
+    pub vram_unattributed_all: Vec<&'static str>,
+    /// Device memory that is shared with nobody, where nothing can be charged, bytes.
+    pub vram_at_least_bytes: Option<u64>,
+    /// Memory that the driver would rather have in the device and that is not there, bytes.
+    pub displaced_vram_bytes: Option<u64>,
+    /// Engines without a key of their own.
+    pub other_engines: Vec<NamedEngine>,
+    /// Memory by region, for reference.
+    pub regions: Vec<DrmRegion>,
+    /// What AMD's compute driver says of it; null where it does not know the process.
+    pub kfd: Option<Kfd>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// What all clients of a process have in one region of memory, bytes; never to be added up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DrmRegion {
+    /// The driver's name for it.
+    pub id: Text,
+    /// All buffers, in memory or not.
+    pub total_bytes: Option<u64>,
+    /// Shared ones.
+    pub shared_bytes: Option<u64>,
+    /// What is there now.
+    pub resident_bytes: Option<u64>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// Load of an engine by the driver's name for it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NamedEngine {
+    /// The name.
+    pub id: Text,
+    /// Load, percent.
+    pub load_pct: Option<f64>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
+/// What AMD's compute driver says of a process on a device. Its memory is part of what the nodes say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Kfd {
+    /// Allocated as device memory, bytes.
+    pub vram_bytes: Option<u64>,
+    /// Load of copy engines, percent.
+    pub copy_pct: Option<f64>,
+    /// Time its queues were off the device for lack of memory, milliseconds.
+    pub evicted_ms: Option<u64>,
+    /// Compute units with work of it at this moment.
+    pub occupied_units: Option<u32>,
     /// Classes and reasons.
     pub provenance: ProvenanceMap,
 }
@@ -136,9 +200,9 @@ pub struct ChargeMemory {
     pub commit_bytes: Option<u64>,
     /// Committed but not resident.
     pub paged_bytes: Option<u64>,
-    /// Resident device memory, for reference. Not read by this version.
+    /// Resident device memory, shared or not: for reference, never to be added up. Read of DRM devices only.
     pub vram_resident_bytes: Option<u64>,
-    /// Resident GPU-accessible system memory, for reference. Not read by this version.
+    /// Resident GPU-accessible system memory, as above.
     pub gtt_resident_bytes: Option<u64>,
 }
 

@@ -1,0 +1,403 @@
+//! Whose is the memory: what of a device may be charged to which process.
+//!
+//! A *client* is one opening of a device's node; copies of its descriptor are the same client. A process is charged
+//! only if every one of its clients on the device passes every rule: a part of a process's memory is no figure for
+//! the process. What cannot be charged stays in the device's remainder.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Gap;
+
+use super::engines::{Baselines, Loads, Newcomer};
+use super::fdinfo::Fdinfo;
+use super::memory::Place;
+use super::sizes::{self, RegionSums};
+
+/// Through which node a device was opened.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Node {
+    /// `/dev/dri/cardN`, with display control: buffers of others are shown through it.
+    Primary,
+    /// `/dev/dri/renderDN`.
+    Render,
+}
+
+/// One descriptor of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Descriptor {
+    /// The device, by a number that the caller chose.
+    pub slot: u32,
+    /// Its node.
+    pub node: Node,
+    /// Whether the node has been taken away since.
+    pub is_deleted: bool,
+    /// When the text was read, monotonic nanoseconds.
+    pub at_ns: u64,
+    /// Its text, or why there is none.
+    pub text: Result<Fdinfo, Gap>,
+}
+
+/// A process with at least one descriptor of a device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Holder {
+    /// Number.
+    pub pid: u32,
+    /// Start time, ticks since boot.
+    pub start_ticks: u64,
+    /// Whether it has `/dev/kfd` open.
+    pub has_kfd: bool,
+    /// Whether it opens display nodes for others and keeps a copy, as session managers do.
+    pub keeps_sessions: bool,
+    /// Its descriptors.
+    pub descriptors: Vec<Descriptor>,
+}
+
+/// What was seen at one time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// Start of the newest complete search for holders, monotonic nanoseconds.
+    pub searched_ns: u64,
+    /// Whether the search was complete and is recent enough to count.
+    pub is_complete: bool,
+    /// Everybody who was found.
+    pub holders: Vec<Holder>,
+    /// Processes whose descriptors cannot be listed.
+    pub unreadable: Vec<u32>,
+}
+
+/// One process on one device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Number.
+    pub pid: u32,
+    /// Start time.
+    pub start_ticks: u64,
+    /// The device.
+    pub slot: u32,
+    /// Device memory that is certainly the process's, bytes.
+    pub vram: Result<u64, Gap>,
+    /// System memory that the device can reach and that is certainly the process's, bytes.
+    pub system: Result<u64, Gap>,
+    /// Why memory is not charged, the first reason first.
+    pub reasons: Vec<Gap>,
+    /// Device memory its clients have, shared or not, bytes. For reference: never to be added up.
+    pub vram_resident: Result<u64, Gap>,
+    /// The same of system memory.
+    pub system_resident: Result<u64, Gap>,
+    /// Bounds of what is its own where nothing can be charged, bytes.
+    pub vram_bounds: Option<Bounds>,
+    /// Bytes that the driver would rather have in device memory and that are not there.
+    pub displaced: Option<u64>,
+    /// Memory by region. For reference, as above.
+    pub regions: BTreeMap<String, RegionSums>,
+    /// Load by engine class as the driver names it, percent, 0 to 100.
+    pub loads: Result<Loads, Gap>,
+    /// Clients.
+    pub clients: u32,
+    /// Driver, as the texts name it.
+    pub driver: Option<String>,
+    /// When the newest text was read, monotonic nanoseconds.
+    pub at_ns: u64,
+}
+
+/// The least and the most it can be, bytes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Bounds {
+    /// What is not shared at all.
+    pub low: u64,
+    /// Everything that is there.
+    pub high: u64,
+}
+
+/// Every reason in order of precedence.
+const PRECEDENCE: [Gap; 11] = [
+    Gap::PartialScan,
+    Gap::Asleep,
+    Gap::TimedOut,
+    Gap::Incomplete,
+    Gap::SharedClient,
+    Gap::DeviceGone,
+    Gap::NoStats,
+    Gap::PrimaryNode,
+    Gap::Legacy,
+    Gap::UnreadableValue,
+    Gap::SharedBuffers,
+];
+
+/// Reasons that leave nothing to say about engines either.
+const WITHOUT_LOAD: [Gap; 7] = [
+    Gap::PartialScan,
+    Gap::Asleep,
+    Gap::TimedOut,
+    Gap::Incomplete,
+    Gap::SharedClient,
+    Gap::DeviceGone,
+    Gap::NoStats,
+];
+
+/// A client by device and number.
+pub(super) type ClientId = (u32, u64);
+
+/// A process by number and start time.
+pub(super) type ProcessId = (u32, u64);
+
+/// Attribution over time: what is kept is the counters from which loads are computed.
+#[derive(Debug, Default)]
+pub struct Attribution {
+    baselines: Baselines,
+    before: Option<Before>,
+}
+
+/// What was seen the time before.
+#[derive(Debug)]
+struct Before {
+    searched_ns: u64,
+    is_complete: bool,
+    clients: BTreeSet<ClientId>,
+    /// Processes of which a part could not be read.
+    incomplete: BTreeSet<ProcessId>,
+    unreadable: BTreeSet<u32>,
+}
+
+impl Attribution {
+    /// Takes in what was seen, and says whose it is. `has_user_queues`: whether work on a device can be submitted
+    /// through `/dev/kfd`, where it is not timed.
+    pub fn take(&mut self, sample: &Sample, has_user_queues: impl Fn(u32) -> bool) -> Vec<Row> {
+        let parts = parts(sample);
+        let mut owners: BTreeMap<ClientId, BTreeSet<ProcessId>> = BTreeMap::new();
+        for ((process, _), part) in &parts {
+            for client in part.clients.keys() {
+                owners.entry(*client).or_default().insert(*process);
+            }
+        }
+        let keepers: BTreeSet<ProcessId> = sample
+            .holders
+            .iter()
+            .filter(|holder| holder.keeps_sessions)
+            .map(|holder| (holder.pid, holder.start_ticks))
+            .collect();
+        // The copy of a display node's client that a session manager keeps does no work: the load is the other
+        // holder's. Memory is not charged through that node anyway.
+        let is_shared = |process: &ProcessId, part: &Part<'_>, client: &ClientId| {
+            let owners = owners.get(client).into_iter().flatten();
+            let is_copy = |it: &&ProcessId| {
+                part.reasons.contains(&Gap::PrimaryNode)
+                    && !keepers.contains(process)
+                    && keepers.contains(*it)
+            };
+            owners.filter(|it| *it != process && !is_copy(it)).count() > 0
+        };
+        if !sample.is_complete {
+            self.baselines.forget();
+        }
+        let mut rows = Vec::new();
+        let mut incomplete = BTreeSet::new();
+        for ((process, slot), part) in &parts {
+            let mut reasons = part.reasons.clone();
+            if !sample.is_complete {
+                reasons.insert(Gap::PartialScan);
+            }
+            if part
+                .clients
+                .keys()
+                .any(|client| is_shared(process, part, client))
+            {
+                reasons.insert(Gap::SharedClient);
+            }
+            let reasons: Vec<Gap> = PRECEDENCE
+                .into_iter()
+                .filter(|reason| reasons.contains(reason))
+                .collect();
+            if reasons
+                .iter()
+                .any(|r| [Gap::Incomplete, Gap::Asleep, Gap::TimedOut].contains(r))
+            {
+                incomplete.insert(*process);
+            }
+            let loads = self.loads(sample, *process, part);
+            let without = reasons.iter().find(|reason| WITHOUT_LOAD.contains(reason));
+            let loads = match without {
+                _ if part.has_kfd && has_user_queues(*slot) => Err(Gap::Kfd),
+                Some(reason) => Err(*reason),
+                None if part.clients.is_empty() => {
+                    Err(reasons.first().copied().unwrap_or(Gap::NoStats))
+                }
+                None => loads,
+            };
+            rows.push(part.row(*process, *slot, reasons, loads));
+        }
+        if sample.is_complete {
+            self.baselines.end();
+        }
+        self.before = Some(Before {
+            searched_ns: sample.searched_ns,
+            is_complete: sample.is_complete,
+            clients: owners.into_keys().collect(),
+            incomplete,
+            unreadable: sample.unreadable.iter().copied().collect(),
+        });
+        rows
+    }
+
+    /// Loads of all clients of a process on a device together, and their counters for the next time.
+    fn loads(
+        &mut self,
+        sample: &Sample,
+        process: ProcessId,
+        part: &Part<'_>,
+    ) -> Result<Loads, Gap> {
+        let unread = part.reasons.contains(&Gap::Incomplete);
+        if !sample.is_complete || unread {
+            return Err(Gap::NoBaseline);
+        }
+        let mut sum = Ok(Loads::new());
+        for (id, (text, at_ns)) in &part.clients {
+            let newcomer = self.newcomer(process, *id);
+            let loads = self.baselines.take((process, *id), text, *at_ns, newcomer);
+            sum = match (sum, loads) {
+                (Ok(sum), Ok(loads)) => Ok(super::engines::add(sum, loads)),
+                (Err(Gap::NoBaseline), _) | (_, Err(Gap::NoBaseline)) => Err(Gap::NoBaseline),
+                (Err(gap), _) | (_, Err(gap)) => Err(gap),
+            };
+        }
+        sum
+    }
+
+    /// What is known of a client without counters from the time before.
+    fn newcomer(&self, process: ProcessId, client: ClientId) -> Newcomer {
+        match &self.before {
+            None => Newcomer::FirstSample,
+            Some(before)
+                if !before.is_complete
+                    || before.incomplete.contains(&process)
+                    || before.unreadable.contains(&process.0) =>
+            {
+                Newcomer::NoBaseline
+            }
+            // It has come from another process, with its history.
+            Some(before) if before.clients.contains(&client) => Newcomer::FirstSample,
+            Some(before) => Newcomer::OpenedSince(before.searched_ns),
+        }
+    }
+}
+
+/// What one process has of one device.
+#[derive(Default)]
+struct Part<'a> {
+    /// Its clients with their texts and the moments of these.
+    clients: BTreeMap<ClientId, (&'a Fdinfo, u64)>,
+    /// Texts that name no client.
+    nameless: Vec<&'a Fdinfo>,
+    reasons: BTreeSet<Gap>,
+    has_kfd: bool,
+    driver: Option<&'a str>,
+    at_ns: u64,
+}
+
+fn parts(sample: &Sample) -> BTreeMap<(ProcessId, u32), Part<'_>> {
+    let mut parts: BTreeMap<(ProcessId, u32), Part<'_>> = BTreeMap::new();
+    for holder in &sample.holders {
+        let process = (holder.pid, holder.start_ticks);
+        for descriptor in &holder.descriptors {
+            let part = parts.entry((process, descriptor.slot)).or_default();
+            part.has_kfd = holder.has_kfd;
+            part.add(descriptor);
+        }
+    }
+    for part in parts.values_mut() {
+        let texts: Vec<&Fdinfo> = part.texts().collect();
+        part.reasons
+            .extend(texts.into_iter().flat_map(sizes::doubts));
+    }
+    parts
+}
+
+impl<'a> Part<'a> {
+    fn add(&mut self, descriptor: &'a Descriptor) {
+        self.at_ns = self.at_ns.max(descriptor.at_ns);
+        if descriptor.node == Node::Primary {
+            self.reasons.insert(Gap::PrimaryNode);
+        }
+        let text = match &descriptor.text {
+            Ok(text) => text,
+            Err(gap @ (Gap::Asleep | Gap::TimedOut)) => {
+                self.reasons.insert(*gap);
+                return;
+            }
+            Err(_) => {
+                self.reasons.insert(Gap::Incomplete);
+                return;
+            }
+        };
+        self.driver = self.driver.or(text.driver.as_deref());
+        match text.client {
+            Some(Ok(id)) if text.driver.is_some() => {
+                self.clients
+                    .entry((descriptor.slot, id))
+                    .or_insert((text, descriptor.at_ns));
+            }
+            _ if text.is_old_dialect && text.driver.is_none() => {
+                self.reasons.insert(Gap::Legacy);
+                self.nameless.push(text);
+            }
+            _ if text.has_stats() => {
+                self.reasons.insert(Gap::Incomplete);
+                self.nameless.push(text);
+            }
+            _ if descriptor.is_deleted => {
+                self.reasons.insert(Gap::DeviceGone);
+            }
+            _ => {
+                self.reasons.insert(Gap::NoStats);
+            }
+        }
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &'a Fdinfo> {
+        let clients = self.clients.values().map(|(text, _)| *text);
+        clients.chain(self.nameless.iter().copied())
+    }
+
+    fn row(
+        &self,
+        (pid, start_ticks): ProcessId,
+        slot: u32,
+        reasons: Vec<Gap>,
+        loads: Result<Loads, Gap>,
+    ) -> Row {
+        let texts: Vec<&Fdinfo> = self.texts().collect();
+        let resident = |place| {
+            sizes::resident(&texts, place).map_err(|gap| reasons.first().copied().unwrap_or(gap))
+        };
+        // A size that cannot be read leaves the other one as it is; a flaw in what is shared does not.
+        let charged = |place| match *reasons {
+            [] => sizes::resident(&texts, place),
+            [Gap::UnreadableValue] if !sizes::has_unreadable_share(&texts) => {
+                sizes::resident(&texts, place)
+            }
+            [first, ..] => Err(first),
+        };
+        let single = !reasons.contains(&Gap::SharedClient);
+        let bounded = !reasons.is_empty()
+            && reasons
+                .iter()
+                .all(|r| [Gap::PrimaryNode, Gap::SharedBuffers].contains(r));
+        Row {
+            pid,
+            start_ticks,
+            slot,
+            vram: charged(Place::Device),
+            system: charged(Place::System),
+            vram_resident: resident(Place::Device),
+            system_resident: resident(Place::System),
+            vram_bounds: bounded.then(|| sizes::vram_bounds(&texts)).flatten(),
+            regions: sizes::by_region(&texts),
+            displaced: single.then(|| sizes::displaced(&texts)).flatten(),
+            loads,
+            clients: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
+            driver: self.driver.map(str::to_owned),
+            at_ns: self.at_ns,
+            reasons,
+        }
+    }
+}

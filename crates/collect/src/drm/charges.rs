@@ -1,0 +1,280 @@
+//! Rows of the attribution as charges of processes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    Bytes, Charge, ChargedBytes, DeviceKind, DriverLists, DrmClients, DrmRegion, Engines,
+    Estimated, Gap, Measured, Method, Percent, ProcessMemory, Provenance, Reading, Source, Stamp,
+};
+
+use super::attribution::Row;
+use super::classes::Columns;
+use super::device_state::DeviceState;
+use super::state::Drm;
+
+/// A process that holds a device, by number and, where it is known from its own files, start time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct DrmProcess {
+    pub(crate) pid: u32,
+    pub(crate) start_ticks: Option<u64>,
+    pub(crate) at: Stamp,
+}
+
+impl Drm {
+    /// Every process that holds a device, with its charge.
+    pub(crate) fn charges(
+        &self,
+        index_of: &BTreeMap<u32, u32>,
+        now: Stamp,
+    ) -> Vec<(DrmProcess, Charge)> {
+        let Some(sweep_at) = self.at else {
+            return Vec::new();
+        };
+        let mut charges = Vec::new();
+        for row in &self.rows {
+            let (Some(index), Some(device)) =
+                (index_of.get(&row.slot), self.devices.get(&row.slot))
+            else {
+                continue;
+            };
+            let at = stamp(sweep_at, row.at_ns);
+            let process = DrmProcess {
+                pid: row.pid,
+                start_ticks: Some(row.start_ticks),
+                at,
+            };
+            charges.push((process, self.charge(*index, device, row, at, now)));
+        }
+        charges.extend(self.charges_of_unreadable(index_of, now));
+        charges
+    }
+
+    fn charge(
+        &self,
+        device_index: u32,
+        device: &DeviceState,
+        row: &Row,
+        at: Stamp,
+        now: Stamp,
+    ) -> Charge {
+        let driver = row.driver.as_deref().unwrap_or(&device.found.driver_name);
+        let counters = counters(driver);
+        let fdinfo = |counter| Provenance {
+            source: Source::Fdinfo,
+            counter,
+            at,
+        };
+        let charged = |size: Result<u64, Gap>, counter| match size {
+            Ok(bytes) => Reading::Known(ChargedBytes::Measured(Measured {
+                value: Bytes(bytes),
+                from: fdinfo(counter),
+            })),
+            Err(gap) => Reading::missing(gap, fdinfo(counter)),
+        };
+        let reference = |size: Result<u64, Gap>, counter| match size {
+            Ok(bytes) => Reading::measured(Bytes(bytes), fdinfo(counter)),
+            Err(gap) => Reading::missing(gap, fdinfo(counter)),
+        };
+        let columns = match &row.loads {
+            Ok(loads) => Columns::of(driver, device.video(), loads),
+            Err(gap) => Columns::missing(*gap),
+        };
+        let load = |load: Result<f64, Gap>, counter| match load {
+            Ok(percent) => Reading::owned(Percent(percent), fdinfo(counter)),
+            Err(gap) => Reading::missing(gap, fdinfo(counter)),
+        };
+        let named = |load: Result<f64, Gap>| match load {
+            Ok(percent) => Reading::measured(Percent(percent), fdinfo(counters.engines)),
+            Err(gap) => Reading::missing(gap, fdinfo(counters.engines)),
+        };
+        let derived = |counter| Provenance {
+            source: Source::Derived,
+            counter,
+            at,
+        };
+        let estimated = |low, high, counter| {
+            Reading::Known(Estimated {
+                low: Bytes(low),
+                high: Bytes(high),
+                method: Method::Derived,
+                from: derived(counter),
+            })
+        };
+        let none = |counter| Reading::missing(Gap::NoCounter, fdinfo(counter));
+        let kfd = self
+            .kfd
+            .figures(&device.found, row.pid, &device.files, &device.rates, now);
+        Charge {
+            device_index,
+            lists: DriverLists::default(),
+            memory: ProcessMemory {
+                vram: charged(row.vram, counters.vram),
+                spill: charged(row.system, counters.system),
+                commit: none("no counter on Linux"),
+                paged: Reading::missing(Gap::NoCounter, fdinfo("no counter on Linux")),
+            },
+            engines: Engines {
+                busiest: load(columns.busiest, counters.engines),
+                graphics: load(columns.graphics, counters.engines),
+                compute: load(columns.compute, counters.engines),
+                memory: Reading::missing(Gap::NoCounter, fdinfo("no memory activity by process")),
+                copy: load(columns.copy, counters.engines),
+                encode: load(columns.encode, counters.engines),
+                decode: load(columns.decode, counters.engines),
+                jpeg: load(columns.jpeg, counters.engines),
+                ofa: Reading::missing(Gap::NoCounter, fdinfo("no optical flow engine")),
+                video: load(columns.video, counters.engines),
+            },
+            instance: None,
+            drm: Some(Box::new(DrmClients {
+                clients: row.clients,
+                is_integrated: is_integrated(device.kind),
+                reasons: row.reasons.clone(),
+                vram_resident: reference(row.vram_resident, counters.vram),
+                system_resident: reference(row.system_resident, counters.system),
+                vram_bounds: match row.vram_bounds {
+                    Some(bounds) => {
+                        estimated(bounds.low, bounds.high, "resident - shared, resident")
+                    }
+                    None => Reading::missing(Gap::NotApplicable, derived("resident - shared")),
+                },
+                displaced: match row.displaced {
+                    Some(bytes) => estimated(bytes, bytes, "drm-total-vram - drm-resident-vram"),
+                    None => Reading::missing(Gap::NoCounter, derived("drm-total-vram")),
+                },
+                other_engines: columns
+                    .others
+                    .iter()
+                    .map(|(name, share)| (name.as_str().into(), named(*share)))
+                    .collect(),
+                regions: row
+                    .regions
+                    .iter()
+                    .map(|(name, sums)| DrmRegion {
+                        name: name.as_str().into(),
+                        total: reference(sums.total, "drm-total-*"),
+                        shared: reference(sums.shared, "drm-shared-*"),
+                        resident: reference(sums.resident, "drm-resident-*"),
+                    })
+                    .collect(),
+                kfd,
+            })),
+        }
+    }
+
+    /// Processes whose nodes cannot be looked at, but of which the compute driver says what they have allocated.
+    fn charges_of_unreadable(
+        &self,
+        index_of: &BTreeMap<u32, u32>,
+        now: Stamp,
+    ) -> Vec<(DrmProcess, Charge)> {
+        let mut charges = Vec::new();
+        // While the search goes on, whoever can be looked at may yet be found.
+        let unreadable = |pid: u32| {
+            let search = self.search.as_ref();
+            search.is_some_and(|search| search.unreadable.contains(&pid))
+        };
+        for (slot, device) in &self.devices {
+            let seen: BTreeSet<u32> = self
+                .rows
+                .iter()
+                .filter(|row| row.slot == *slot)
+                .map(|row| row.pid)
+                .collect();
+            let Some(index) = index_of.get(slot) else {
+                continue;
+            };
+            for pid in self.kfd.processes.iter().filter(|pid| !seen.contains(pid)) {
+                let figures =
+                    self.kfd
+                        .figures(&device.found, *pid, &device.files, &device.rates, now);
+                let Some(figures) = figures.filter(|_| self.is_complete || unreadable(*pid)) else {
+                    continue;
+                };
+                // Having opened it is no use of it.
+                let Some(vram) = figures
+                    .vram
+                    .known()
+                    .filter(|vram| vram.value.0 > 0)
+                    .copied()
+                else {
+                    continue;
+                };
+                let unseen = Row {
+                    pid: *pid,
+                    start_ticks: 0,
+                    slot: *slot,
+                    vram: Err(Gap::Permission),
+                    system: Err(Gap::Permission),
+                    reasons: vec![Gap::Incomplete],
+                    vram_resident: Err(Gap::Permission),
+                    system_resident: Err(Gap::Permission),
+                    vram_bounds: None,
+                    displaced: None,
+                    regions: BTreeMap::new(),
+                    loads: Err(Gap::Kfd),
+                    clients: 0,
+                    driver: None,
+                    at_ns: now.mono_ns,
+                };
+                let mut charge = self.charge(*index, device, &unseen, now, now);
+                // On a processor with graphics such memory may lie in either place.
+                if device.kind == DeviceKind::Discrete {
+                    charge.memory.vram = Reading::Known(ChargedBytes::Measured(vram));
+                }
+                let process = DrmProcess {
+                    pid: *pid,
+                    start_ticks: None,
+                    at: vram.from.at,
+                };
+                charges.push((process, charge));
+            }
+        }
+        charges
+    }
+}
+
+const fn is_integrated(kind: DeviceKind) -> bool {
+    matches!(kind, DeviceKind::Integrated | DeviceKind::Unified)
+}
+
+/// The moment of a text on both clocks, from that of its sweep.
+fn stamp(sweep: Stamp, at_ns: u64) -> Stamp {
+    let earlier_us = i64::try_from(sweep.mono_ns.saturating_sub(at_ns) / 1000).unwrap_or(i64::MAX);
+    Stamp {
+        mono_ns: at_ns,
+        wall_us: sweep.wall_us.saturating_sub(earlier_us),
+    }
+}
+
+/// Keys of a driver's texts, as they are named to people.
+struct Counters {
+    vram: &'static str,
+    system: &'static str,
+    engines: &'static str,
+}
+
+fn counters(driver: &str) -> Counters {
+    match driver {
+        "amdgpu" => Counters {
+            vram: "drm-resident-vram",
+            system: "drm-resident-gtt",
+            engines: "drm-engine-*",
+        },
+        "i915" => Counters {
+            vram: "drm-resident-local*",
+            system: "drm-resident-system*",
+            engines: "drm-engine-*",
+        },
+        "xe" => Counters {
+            vram: "drm-resident-vram*",
+            system: "drm-resident-gtt, drm-resident-system",
+            engines: "drm-cycles-*",
+        },
+        _ => Counters {
+            vram: "drm-resident-vram*",
+            system: "drm-resident-memory",
+            engines: "drm-engine-*",
+        },
+    }
+}

@@ -1,0 +1,152 @@
+//! One device over time: what is known of it, and what is read of it next.
+
+use model::{DeviceKind, Stamp, Text};
+use raw::drm::DeviceReads;
+use raw::{Machine, Question};
+
+use super::classes::Video;
+use super::discovery::{self, Driver, Found, Hwmon};
+use super::files::Files;
+use super::kfd::Kfd;
+use super::rates::Rates;
+use super::{amdgpu, intel};
+use crate::processes::Poll;
+
+/// Names of products do not change.
+const NAME_EVERY_MS: u64 = 3_600_000;
+
+/// One device over time.
+pub(super) struct DeviceState {
+    pub(super) found: Found,
+    pub(super) hwmon: Option<Hwmon>,
+    pub(super) has_sought_hwmon: bool,
+    pub(super) files: Files,
+    pub(super) rates: Rates,
+    pub(super) listed_name: Poll,
+    pub(super) kind: DeviceKind,
+    pub(super) video_moved: bool,
+    /// Whether anybody was seen to hold its nodes; `None` before the first complete search.
+    pub(super) is_used: Option<bool>,
+    pub(super) is_left_alone: bool,
+    /// Whether a client was seen to have memory of the device.
+    pub(super) has_local_memory: bool,
+    pub(super) vendor_of_memory: Option<Text>,
+}
+
+impl DeviceState {
+    pub(super) fn new(found: Found) -> Self {
+        Self {
+            found,
+            hwmon: None,
+            has_sought_hwmon: false,
+            files: Files::default(),
+            rates: Rates::default(),
+            listed_name: Poll::default(),
+            kind: DeviceKind::Unknown,
+            video_moved: false,
+            is_used: None,
+            is_left_alone: false,
+            has_local_memory: false,
+            vendor_of_memory: None,
+        }
+    }
+
+    pub(super) fn refresh(&mut self, machine: &mut dyn Machine, now: Stamp) {
+        if let Some((vendor, device)) = self.found.ids
+            && self.found.product.is_none()
+        {
+            let revision = self.found.revision;
+            let question = || Question::DeviceName {
+                vendor,
+                device,
+                revision,
+            };
+            self.listed_name.ask(machine, question, now, NAME_EVERY_MS);
+        }
+        if self.has_sought_hwmon || !self.found.has("hwmon") {
+            return;
+        }
+        // Its folder may have to be asked for of a device that is on.
+        let status = discovery::small(machine, &self.found.file("power/runtime_status"));
+        if matches!(status.as_deref(), Ok("suspended" | "suspending")) {
+            return;
+        }
+        self.has_sought_hwmon = true;
+        self.hwmon = discovery::hwmon(machine, &self.found);
+        if self.found.has("mem_info_vram_vendor") {
+            let path = self.found.file("mem_info_vram_vendor");
+            self.vendor_of_memory = discovery::small(machine, &path).ok();
+        }
+    }
+
+    pub(super) fn establish_kind(&mut self, kfd: &Kfd) {
+        let gtt = self.files.number(&self.found.file("mem_info_gtt_total"));
+        self.kind = match self.found.driver {
+            Driver::Amdgpu => {
+                let vendor = self.vendor_of_memory.as_deref();
+                let shares_bank =
+                    gtt.is_ok_and(|gtt| kfd.bank_of(&self.found) == u64::try_from(gtt.value).ok());
+                amdgpu::kind(&self.found, self.hwmon.as_ref(), vendor, shares_bank)
+            }
+            Driver::I915 | Driver::Xe => intel::kind(&self.found, self.has_local_memory),
+            Driver::Generic => DeviceKind::Unified,
+            Driver::Silent | Driver::Elsewhere | Driver::Display | Driver::Accelerator => {
+                DeviceKind::Unknown
+            }
+        };
+    }
+
+    pub(super) fn reads(&mut self, slot: u32, kfd: &Kfd) -> DeviceReads {
+        let (always, mut awake) = match self.found.driver {
+            Driver::Amdgpu => amdgpu::reads(&self.found, self.hwmon.as_ref()),
+            Driver::I915 | Driver::Xe => {
+                (Vec::new(), intel::reads(&self.found, self.hwmon.as_ref()))
+            }
+            Driver::Generic
+            | Driver::Silent
+            | Driver::Elsewhere
+            | Driver::Display
+            | Driver::Accelerator => (Vec::new(), Vec::new()),
+        };
+        // Each reading starts the time anew after which an unused card falls asleep.
+        self.is_left_alone = self.found.may_sleep && self.is_used == Some(false);
+        if self.is_left_alone {
+            awake.clear();
+            self.files
+                .forget(|path| !always.iter().any(|kept| **kept == *path));
+        } else {
+            awake.extend(kfd.reads(&self.found));
+        }
+        DeviceReads {
+            slot,
+            status: self.found.file("power/runtime_status"),
+            always,
+            awake,
+            minors: self.found.minors.clone(),
+            fdinfo_wakes: self.found.driver == Driver::Xe,
+        }
+    }
+
+    pub(super) fn is_asleep(&self) -> bool {
+        let status = self.files.text(&self.found.file("power/runtime_status"));
+        status.is_ok_and(|status| matches!(status.value, "suspended" | "suspending"))
+    }
+
+    pub(super) fn has_counters(&self) -> bool {
+        let is_intel = matches!(self.found.driver, Driver::I915 | Driver::Xe);
+        is_intel
+            && self
+                .hwmon
+                .as_ref()
+                .is_some_and(|hwmon| hwmon.has("energy1_input") || hwmon.has("energy2_input"))
+    }
+
+    /// How its video engines are told apart. Chips without a list of their parts are older than the change.
+    pub(super) fn video(&self) -> Video {
+        match self.found.video_version {
+            Some(4..) => Video::Unified,
+            None if self.found.has("ip_discovery") => Video::Unknown,
+            Some(_) | None => Video::Split,
+        }
+    }
+}

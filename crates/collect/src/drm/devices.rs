@@ -1,0 +1,198 @@
+//! A DRM device as the snapshot has it.
+
+use model::{
+    Device, DeviceDetails, DeviceKind, DeviceMemory, Gap, Measured, PowerState, Provenance,
+    Reading, Source, Stamp, Text, Total, Vendor,
+};
+use raw::Stamped;
+
+use super::device_state::DeviceState;
+use super::discovery::{Driver, Found};
+use super::files::Readings;
+use super::{amdgpu, intel};
+
+impl DeviceState {
+    /// The device, without index and without what depends on processes.
+    pub(super) fn device(&mut self, now: Stamp) -> Device {
+        let asleep = self.is_asleep();
+        let unasked = match () {
+            () if asleep => Gap::Asleep,
+            () if self.is_left_alone => Gap::LeftAlone,
+            () => Gap::Pending,
+        };
+        let readings = Readings {
+            files: &self.files,
+            now,
+            unasked,
+        };
+        let mut device = blank(&self.found, now, unlisted(self.found.driver));
+        device.name = self.name(now);
+        device.power_state = self.power_state(readings);
+        device.kind = self.kind;
+        let (found, hwmon) = (&self.found, self.hwmon.as_ref());
+        match found.driver {
+            Driver::Amdgpu => {
+                let moved = &mut self.video_moved;
+                amdgpu::describe(&mut device, found, hwmon, readings, moved);
+            }
+            Driver::I915 | Driver::Xe => {
+                intel::describe(&mut device, found, hwmon, readings, &self.rates);
+            }
+            Driver::Generic
+            | Driver::Silent
+            | Driver::Elsewhere
+            | Driver::Display
+            | Driver::Accelerator => {}
+        }
+        device.counter_status = self.status(asleep).into();
+        device
+    }
+
+    fn power_state(&self, readings: Readings<'_>) -> Reading<Measured<PowerState>> {
+        let path = self.found.file("power/runtime_status");
+        readings.read("power/runtime_status", Some(&path), |files, path| {
+            let Stamped { at, value } = files.text(path)?;
+            let value = match value {
+                "suspended" | "suspending" => PowerState::Suspended,
+                // Where the kernel does not manage its power it is on.
+                "active" | "resuming" | "unsupported" => PowerState::Active,
+                _ => return Err(Gap::NotSupported),
+            };
+            Ok(Stamped { at, value })
+        })
+    }
+
+    fn status(&self, asleep: bool) -> String {
+        let driver = &self.found.driver_name;
+        match self.found.driver {
+            Driver::Silent => format!(
+                "the driver {driver} gives no figures, neither of the device nor of processes"
+            ),
+            _ if self.files.hangs => "the device does not answer".to_owned(),
+            _ if asleep => "asleep".to_owned(),
+            _ if self.is_left_alone => {
+                "unused, and left alone so that it can fall asleep".to_owned()
+            }
+            _ => "ok".to_owned(),
+        }
+    }
+
+    /// The driver's name of the product, then the one in the lists of names, then its numbers.
+    fn name(&self, now: Stamp) -> Reading<Measured<Text>> {
+        let from = |source, counter, at| Provenance {
+            source,
+            counter,
+            at,
+        };
+        if let Some(name) = &self.found.product {
+            return Reading::measured(Text::clone(name), from(Source::Sysfs, "product_name", now));
+        }
+        if let Ok((at, name)) = self.listed_name.text()
+            && !name.trim().is_empty()
+        {
+            let name = Text::from(name.trim());
+            return Reading::measured(name, from(Source::Program, "lists of PCI device names", at));
+        }
+        let maker = match self.found.vendor {
+            Vendor::Nvidia => "NVIDIA",
+            Vendor::Amd => "AMD",
+            Vendor::Intel => "Intel",
+            Vendor::Other => &self.found.driver_name,
+        };
+        let name = match self.found.ids {
+            Some((vendor, device)) => format!("{maker} GPU ({vendor:04x}:{device:04x})"),
+            None => format!("{maker} GPU"),
+        };
+        Reading::measured(name.into(), from(Source::Sysfs, "uevent", now))
+    }
+}
+
+/// Why a driver's devices have no figure that is not filled in.
+const fn unlisted(driver: Driver) -> (&'static str, Gap) {
+    match driver {
+        Driver::Amdgpu => ("no file of amdgpu", Gap::NoCounter),
+        Driver::I915 | Driver::Xe => (
+            "no file: load needs CAP_PERFMON, memory an open node, which wakes the device",
+            Gap::NoCounter,
+        ),
+        Driver::Generic => ("no file that this program knows", Gap::NoCounter),
+        Driver::Silent | Driver::Elsewhere | Driver::Display | Driver::Accelerator => {
+            ("driver without figures", Gap::NoStats)
+        }
+    }
+}
+
+/// A device of which only its identity is known.
+fn blank(found: &Found, now: Stamp, (counter, gap): (&'static str, Gap)) -> Device {
+    let from = |counter| Provenance {
+        source: Source::Sysfs,
+        counter,
+        at: now,
+    };
+    macro_rules! none {
+        () => {
+            Reading::missing(gap, from(counter))
+        };
+    }
+    let other_vendor = |counter| Reading::missing(Gap::NotApplicable, from(counter));
+    Device {
+        driver_index: None,
+        index: 0,
+        key: found.key.clone(),
+        vendor: found.vendor,
+        name: none!(),
+        uuid: other_vendor("no UUID"),
+        pci: match found.pci {
+            Some(address) => Reading::measured(address, from("PCI_SLOT_NAME of uevent")),
+            None => Reading::missing(Gap::NotPresent, from("PCI_SLOT_NAME of uevent")),
+        },
+        driver: Reading::measured(Text::clone(&found.driver_name), from("DRIVER of uevent")),
+        cuda: other_vendor("CUDA is NVIDIA's"),
+        kind: DeviceKind::Unknown,
+        virtualization: Reading::missing(Gap::NotApplicable, from("no file says so")),
+        power_state: none!(),
+        memory: DeviceMemory {
+            total: none!(),
+            used: none!(),
+            free: none!(),
+            reserved: none!(),
+            attributed: Total::nothing(),
+            unattributed: Reading::missing(
+                Gap::InputMissing,
+                Provenance {
+                    source: Source::Derived,
+                    counter: "used - attributed",
+                    at: now,
+                },
+            ),
+            shared_total: none!(),
+            shared_used: none!(),
+        },
+        gpu: none!(),
+        memory_activity: none!(),
+        encoder: none!(),
+        decoder: none!(),
+        jpeg: none!(),
+        ofa: none!(),
+        core_clock: none!(),
+        memory_clock: none!(),
+        video_clock: none!(),
+        temperature: none!(),
+        power: none!(),
+        power_limit: none!(),
+        fan: none!(),
+        pcie_rx: none!(),
+        pcie_tx: none!(),
+        pcie_generation: none!(),
+        pcie_width: none!(),
+        performance_state: none!(),
+        sensors: Vec::new(),
+        visible_loads: Vec::new(),
+        details: DeviceDetails::missing(gap, from(counter)),
+        mig: Reading::missing(Gap::NotApplicable, from("MIG is NVIDIA's")),
+        instances: Vec::new(),
+        categories: Vec::new(),
+        categories_normalized: false,
+        counter_status: "ok".into(),
+    }
+}

@@ -1,0 +1,151 @@
+//! Answers of attribute files as readings.
+
+use std::collections::BTreeMap;
+
+use model::{Gap, Measured, Provenance, Reading, Source, Stamp, Text};
+use raw::{Answer, Reply, Stamped};
+
+use super::state::SHOWN_FOR_MS;
+
+/// The newest answer of every file of a device.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    answers: BTreeMap<Text, Answer<Reply>>,
+    /// Whether the newest answers say that the device does not answer.
+    pub(super) hangs: bool,
+}
+
+impl Files {
+    /// Takes the answers of a sweep. What was said before a device stopped answering stays, with its age.
+    pub(super) fn take(&mut self, answers: &[(Text, Answer<Reply>)]) {
+        self.hangs = false;
+        for (path, answer) in answers {
+            let unanswered = *answer == Err(Gap::TimedOut);
+            self.hangs |= unanswered;
+            if !(unanswered && matches!(self.answers.get(path), Some(Ok(_)))) {
+                self.answers.insert(Text::clone(path), answer.clone());
+            }
+        }
+    }
+
+    /// Drops what is not read any more: processes come and go.
+    pub(super) fn keep(&mut self, wanted: impl Fn(&str) -> bool) {
+        self.answers.retain(|path, _| wanted(path));
+    }
+
+    /// Nothing that was said is true of now.
+    pub(super) fn expire(&mut self) {
+        self.hangs = true;
+        for answer in self.answers.values_mut() {
+            *answer = Err(Gap::TimedOut);
+        }
+    }
+
+    /// Forgets the answers of these files, which are not read for now.
+    pub(super) fn forget(&mut self, which: impl Fn(&str) -> bool) {
+        self.answers
+            .retain(|path, _| path.ends_with("/runtime_status") || !which(path));
+    }
+
+    /// The newest answer as bytes.
+    pub(super) fn bytes(&self, path: &str) -> Answer<&[u8]> {
+        match self.answers.get(path) {
+            Some(Ok(Stamped {
+                at,
+                value: Reply::Bytes(bytes),
+            })) => Ok(Stamped {
+                at: *at,
+                value: bytes,
+            }),
+            Some(Ok(_)) => Err(Gap::Malformed),
+            Some(Err(gap)) => Err(*gap),
+            None => Err(Gap::NotPresent),
+        }
+    }
+
+    /// The newest answer as text without white space around it. An empty file is what some attributes say in place
+    /// of an error.
+    pub(super) fn text(&self, path: &str) -> Answer<&str> {
+        let Stamped { at, value } = self.bytes(path)?;
+        let text = std::str::from_utf8(value).map_err(|_| Gap::Malformed)?;
+        match text.trim() {
+            "" => Err(Gap::NotSupported),
+            value => Ok(Stamped { at, value }),
+        }
+    }
+
+    /// The newest answer as a number.
+    pub(super) fn number(&self, path: &str) -> Answer<i64> {
+        let Stamped { at, value } = self.text(path)?;
+        let value = value.parse().map_err(|_| Gap::Malformed)?;
+        Ok(Stamped { at, value })
+    }
+}
+
+/// A file as the origin of a reading.
+pub(super) const fn sysfs(counter: &'static str, at: Stamp) -> Provenance {
+    Provenance {
+        source: Source::Sysfs,
+        counter,
+        at,
+    }
+}
+
+/// Makes readings of a device's files.
+#[derive(Clone, Copy)]
+pub(super) struct Readings<'a> {
+    pub(super) files: &'a Files,
+    pub(super) now: Stamp,
+    /// Why files that were not asked for were not.
+    pub(super) unasked: Gap,
+}
+
+impl Readings<'_> {
+    /// A reading that is missing.
+    pub(super) const fn missing<T>(&self, counter: &'static str, gap: Gap) -> Reading<T> {
+        Reading::missing(gap, sysfs(counter, self.now))
+    }
+
+    /// A number in `range`, converted; `path` is none where the device has no such file.
+    pub(super) fn number<T>(
+        &self,
+        counter: &'static str,
+        path: Option<&str>,
+        range: std::ops::RangeInclusive<i64>,
+        convert: impl FnOnce(i64) -> T,
+    ) -> Reading<Measured<T>> {
+        self.read(counter, path, |files, path| {
+            let Stamped { at, value } = files.number(path)?;
+            if range.contains(&value) {
+                Ok(Stamped {
+                    at,
+                    value: convert(value),
+                })
+            } else {
+                Err(Gap::Implausible)
+            }
+        })
+    }
+
+    /// Whatever `read` makes of a file.
+    pub(super) fn read<T>(
+        &self,
+        counter: &'static str,
+        path: Option<&str>,
+        read: impl FnOnce(&Files, &str) -> Answer<T>,
+    ) -> Reading<Measured<T>> {
+        let Some(path) = path else {
+            return self.missing(counter, Gap::NoCounter);
+        };
+        match read(self.files, path) {
+            Ok(Stamped { at, .. }) if self.files.hangs && self.now.ms_since(at) > SHOWN_FOR_MS => {
+                self.missing(counter, Gap::TimedOut)
+            }
+            Ok(Stamped { at, value }) => Reading::measured(value, sysfs(counter, at)),
+            Err(Gap::NotPresent) if !self.files.answers.contains_key(path) => {
+                self.missing(counter, self.unasked)
+            }
+            Err(gap) => self.missing(counter, gap),
+        }
+    }
+}
