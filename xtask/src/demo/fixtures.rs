@@ -85,9 +85,11 @@ const CAPTURES: &[Capture] = &[
         tree: |name| {
             let tree = Tree::new(name, tree::NESTED_NAMESPACE, &[active("0000:01:00.0")])?;
             // Another process that has a number which the driver's list has too.
-            let mut shell = worker(324, "bash");
-            shell.maps.clear();
-            tree.process(&shell)?;
+            for (pid, name) in [(324, "bash"), (1, "init")] {
+                let mut other = worker(pid, name);
+                other.maps.clear();
+                tree.process(&other)?;
+            }
             tree.process(&worker(17, "python3"))?;
             tree.process(&worker(23, "python3"))?;
             Ok(tree)

@@ -101,24 +101,42 @@ impl Reach {
         };
         let trusted = Trusted {
             user: watched.user_id.as_ref().ok().map(|(id, _)| *id),
-            owner: match &watched.container {
-                Ok((Some(found), _)) => found.owner,
-                _ => None,
+            place: match &watched.container {
+                Ok((Some(found), _)) => match found.owner {
+                    Some(owner) => Place::ContainerOf(owner),
+                    None => Place::SystemContainer,
+                },
+                _ => Place::NoContainer,
             },
         };
         through(listeners, network, all.ok(), &trusted)
     }
 }
 
-/// Whose forwarders count beside those of root: anybody can give a process a name and a command line.
+/// Whose forwarders count: anybody can give a process a name and a command line, and each container
+/// engine of a machine, root's and every user's, hands out the same addresses.
 struct Trusted {
     user: Option<u32>,
-    owner: Option<u32>,
+    place: Place,
+}
+
+/// Where the process runs.
+enum Place {
+    /// In a container of this user's own engine, which forwards for it.
+    ContainerOf(u32),
+    /// In a container of the system's engine, which is root's.
+    SystemContainer,
+    /// In none that was recognised: whoever made its namespace is its own user, as far as is known.
+    NoContainer,
 }
 
 impl Trusted {
     fn includes(&self, user: u32) -> bool {
-        user == 0 || self.user == Some(user) || self.owner == Some(user)
+        match self.place {
+            Place::ContainerOf(owner) => user == owner,
+            Place::SystemContainer => user == 0,
+            Place::NoContainer => self.user == Some(user),
+        }
     }
 }
 

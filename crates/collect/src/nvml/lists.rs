@@ -94,6 +94,8 @@ impl Nvml {
             // A context keeps its device awake.
             Some(Resting::Asleep) => Some(Vec::new()),
             Some(Resting::Waking) => None,
+            // Left alone for a while: somebody may have come since.
+            Some(Resting::Idle) if !state.was_read_at(at) => None,
             Some(Resting::Idle) | None => state.has_its_lists().then(|| {
                 merge(state, at, u64::MAX)
                     .into_iter()
@@ -115,6 +117,10 @@ impl Nvml {
 }
 
 impl DeviceState {
+    fn was_read_at(&self, sweep: Stamp) -> bool {
+        self.read_in == Some(sweep)
+    }
+
     /// Whether every process that computes is in the lists that were read.
     fn has_its_lists(&self) -> bool {
         let has = |call| match self.newest(call) {

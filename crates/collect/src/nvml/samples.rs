@@ -8,7 +8,7 @@
 //! last one again instead of nothing, and a process without one did nothing, provided that the call
 //! worked and that the numbers in samples and in lists are of one namespace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Gap, Stamp};
 use raw::nvml::{CallAnswer, DeviceCall, Output, SampleRow, code};
@@ -81,6 +81,8 @@ pub(super) struct Samples {
     strays: BTreeMap<u32, Held>,
     /// Numbers in the lists, in order.
     listed: Vec<u32>,
+    /// Listed numbers of which the last window had a sample that cannot be true.
+    implausible: BTreeSet<u32>,
     join: Join,
     /// Why the last answer lacks JPEG and OFA load, where it does.
     video: Option<Gap>,
@@ -173,6 +175,11 @@ impl Samples {
                 }
             },
         };
+        self.implausible = rows
+            .iter()
+            .filter(|row| is_new(row, after_us) && !is_possible(row))
+            .map(|row| row.pid)
+            .collect();
         let believed: Vec<&SampleRow> = rows
             .iter()
             .filter(|row| is_believable(row, after_us))
@@ -250,6 +257,10 @@ impl Samples {
         if let Some(held) = self.held.get(&pid) {
             return Verdict::Load(held.load, held.at);
         }
+        // It did something, and what cannot be told.
+        if self.implausible.contains(&pid) {
+            return Verdict::Unknown(Gap::Implausible, at);
+        }
         if self.join == Join::Joined {
             let idle = Load {
                 sm: 0,
@@ -279,13 +290,19 @@ impl Samples {
 /// Drivers have been seen to answer old entries, entries of process 0 and percentages in the
 /// millions; such a row is dropped whole, never clamped.
 fn is_believable(row: &SampleRow, after_us: i64) -> bool {
-    row.pid != 0
-        && i64::try_from(row.ts).is_ok_and(|ts| ts > after_us)
-        && [row.sm, row.mem, row.enc, row.dec]
-            .into_iter()
-            .chain(row.jpg)
-            .chain(row.ofa)
-            .all(|percent| percent <= 100)
+    row.pid != 0 && is_new(row, after_us) && is_possible(row)
+}
+
+fn is_new(row: &SampleRow, after_us: i64) -> bool {
+    i64::try_from(row.ts).is_ok_and(|ts| ts > after_us)
+}
+
+fn is_possible(row: &SampleRow) -> bool {
+    [row.sm, row.mem, row.enc, row.dec]
+        .into_iter()
+        .chain(row.jpg)
+        .chain(row.ofa)
+        .all(|percent| percent <= 100)
 }
 
 #[cfg(test)]

@@ -75,6 +75,8 @@ pub(crate) enum Resting {
 pub(super) struct DeviceState {
     pub(super) rest: Option<Resting>,
     pub(super) handle: Option<Answer<CallAnswer>>,
+    /// The last sweep that asked it anything.
+    pub(super) read_in: Option<Stamp>,
     /// Whether a call to it has not returned.
     pub(super) hangs: bool,
     calls: BTreeMap<DeviceCall, Answer<CallAnswer>>,
@@ -285,6 +287,7 @@ impl DeviceState {
 
     fn take(&mut self, sweep: &DeviceSweep, at: Stamp, now: Stamp) {
         self.handle = Some(sweep.handle.clone());
+        self.read_in = Some(at);
         self.hangs = sweep.handle == Err(Gap::TimedOut);
         for (call, answer) in &sweep.calls {
             let unanswered = *answer == Err(Gap::TimedOut);

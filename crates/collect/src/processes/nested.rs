@@ -24,6 +24,9 @@ const CONTEXT_LEAST_BYTES: u64 = 1 << 30;
 /// Processes that are looked at; in a container with more, nothing is paired.
 const MAX_PROCESSES: usize = 4096;
 
+/// The number of a namespace's first process.
+const FIRST_PROCESS: u32 = 1;
+
 /// Maps are asked for when the virtual size has changed, never by age.
 const NEVER_MS: u64 = u64::MAX / 1_000_000;
 
@@ -48,6 +51,8 @@ pub(crate) struct Nested {
 /// A live local process.
 struct Resident {
     identity: Identity,
+    /// Where its program lies.
+    image: Option<(u64, u64)>,
     /// The virtual size at which the maps were last asked for.
     maps_of: Option<u64>,
     /// Not used while the process is observed: then its maps are asked for there.
@@ -165,6 +170,10 @@ impl Nested {
         self.unseen = None;
         let mut before = std::mem::take(&mut self.residents);
         self.hidden.clear();
+        // Every namespace has a first process; where it is not shown (hidepid), others are not either.
+        if !pids.contains(&FIRST_PROCESS) {
+            self.hidden.push(FIRST_PROCESS);
+        }
         for pid in pids {
             let answer = match machine.inline(&Inline::Stat(pid)) {
                 Ok(answer) => answer,
@@ -183,10 +192,15 @@ impl Nested {
                 self.hidden.push(pid);
                 continue;
             };
+            // It holds nothing any more, whoever forgot to wait for it.
+            if parsed.has_ended() {
+                continue;
+            }
             let local = Local {
                 start: parsed.start_ticks,
                 pid,
             };
+            let image = parsed.image;
             let comm = match before.get(&local) {
                 Some(resident) if *resident.identity.comm == *parsed.comm => {
                     resident.identity.comm.clone()
@@ -201,10 +215,10 @@ impl Nested {
             };
             let resident = match before.remove(&local) {
                 Some(mut resident) => {
-                    resident.meet(identity);
+                    resident.meet(identity, image);
                     resident
                 }
-                None => Resident::new(identity),
+                None => Resident::new(identity, image),
             };
             self.residents.insert(local, resident);
         }
@@ -243,9 +257,10 @@ impl Nested {
 }
 
 impl Resident {
-    fn new(identity: Identity) -> Self {
+    fn new(identity: Identity, image: Option<(u64, u64)>) -> Self {
         Self {
             identity,
+            image,
             maps_of: None,
             maps: Poll::default(),
             is_waiting: false,
@@ -253,9 +268,10 @@ impl Resident {
         }
     }
 
-    fn meet(&mut self, identity: Identity) {
-        // A new name at the same start time is an exec: what was mapped is gone.
-        if *identity.comm != *self.identity.comm {
+    fn meet(&mut self, identity: Identity, image: Option<(u64, u64)>) {
+        // Another program is executed in the process: what was mapped is gone.
+        if *identity.comm != *self.identity.comm || image != self.image {
+            self.image = image;
             self.has_library = None;
             self.maps_of = None;
         }

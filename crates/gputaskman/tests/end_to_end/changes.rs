@@ -16,14 +16,14 @@ use crate::support::{Folder, Machine, Program, Task, driver, json};
 const GIB: u64 = 1 << 30;
 
 /// The program while it prints a document at every refresh.
-struct Watched {
+pub(crate) struct Watched {
     documents: Receiver<Value>,
     started: Started,
     _folder: Folder,
 }
 
 impl Watched {
-    fn start(program: impl FnOnce(Program) -> Program) -> Self {
+    pub(crate) fn start(program: impl FnOnce(Program) -> Program) -> Self {
         let folder = Folder::new();
         let line = Program::line("record --json --redact none -i 0.25 -o");
         let mut started = program(line.arg(folder.at("watched.ndjson"))).start();
@@ -45,7 +45,7 @@ impl Watched {
     }
 
     /// The first document that is as wanted; every one before it keeps the rules and passes `each`.
-    fn until(&self, wanted: impl Fn(&Value) -> bool, each: impl Fn(&Value)) -> Value {
+    pub(crate) fn until(&self, wanted: impl Fn(&Value) -> bool, each: impl Fn(&Value)) -> Value {
         loop {
             let document = self.documents.recv_timeout(LIMIT).unwrap();
             json::every_null_has_its_reason(&document);
@@ -56,7 +56,7 @@ impl Watched {
         }
     }
 
-    fn end(self) {
+    pub(crate) fn end(self) {
         self.started.signal(rustix::process::Signal::INT);
         self.started.finish().ended(130);
     }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use fake_nvml::{Device, Generation, Kind, Process, Scenario};
 use serde_json::{Value, json};
 
+use crate::changes::Watched;
 use crate::support::json::{every_null_has_its_reason, list, process};
 use crate::support::models::{self, LLAMA};
 use crate::support::{Folder, Machine, Program, Ran, Task, driver, skipped};
@@ -243,4 +244,49 @@ fn a_large_process_that_cannot_be_looked_into_leaves_only_guesses_and_a_small_on
         let row = process(&document, 17);
         assert_eq!(row["pid_match"]["mark"], mark, "{bytes}: {row}");
     }
+}
+
+#[test]
+fn a_process_that_executes_another_program_without_the_library_is_no_owner_any_more() {
+    let machine = Machine::in_namespace(NESTED);
+    machine.add(&Task::new(17, "worker"));
+    let image = |start: u64| {
+        let stat = machine.folder().at("proc/17/stat");
+        let text = std::fs::read_to_string(&stat).unwrap();
+        // Fields 24 to 28: resident pages, their limit, where code begins and ends, where the stack begins.
+        let (fields, _) = text.split_once(" 500 0").unwrap();
+        std::fs::write(&stat, format!("{fields} 500 0 {start} {start} {start} 0\n")).unwrap();
+    };
+    image(4_194_304);
+    let driver = driver(Generation::R580, &card(&[]));
+    let watched = Watched::start(|program| program.driver(&driver).root(machine.path()));
+    let is_candidate = |document: &Value| !list(document, "processes").is_empty();
+    watched.until(is_candidate, |_| {});
+    // Same name, same start, same size: only where the program lies tells.
+    machine.folder().write("proc/17/maps", "");
+    image(8_388_608);
+    watched.until(|document| !is_candidate(document), |_| {});
+    watched.end();
+}
+
+#[test]
+fn where_the_first_process_is_hidden_others_may_be_and_nothing_is_sure() {
+    let machine = Machine::in_namespace(NESTED);
+    machine.add(&Task::new(17, "seen"));
+    std::fs::remove_dir_all(machine.folder().at("proc/1")).unwrap();
+    let document = on_machine(&machine, &[90_500], "--json").json();
+    let row = process(&document, 17);
+    assert_eq!(row["pid_match"], json!({"mark": "?", "why": "unreadable"}));
+}
+
+#[test]
+fn a_process_that_has_ended_and_was_not_waited_for_holds_nothing() {
+    let machine = Machine::in_namespace(NESTED);
+    machine.add(&Task::new(17, "ended"));
+    let stat = machine.folder().at("proc/17/stat");
+    let text = std::fs::read_to_string(&stat).unwrap();
+    std::fs::write(&stat, text.replace(") S ", ") Z ")).unwrap();
+    let document = on_machine(&machine, &[90_500], "--json").json();
+    let rows = rows(&document);
+    assert_eq!(rows, [(json!(90_500), Value::Null, Value::Null)]);
 }

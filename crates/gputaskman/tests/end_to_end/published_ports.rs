@@ -144,6 +144,8 @@ fn what_was_found_is_in_the_recording_without_addresses() {
     let (machine, folder) = (Machine::new(), Folder::new());
     let mut server = Task::llama_server(500, "/m.gguf", "");
     server.listening = vec![8080];
+    // Of root's engine, as the forwarder is.
+    server.cgroup = format!("0::/system.slice/docker-{}.scope\n", "0c".repeat(32));
     machine.add(&server);
     let mut proxy = Task::new(600, "docker-proxy");
     proxy.uid = 0;

@@ -258,6 +258,7 @@ fn an_unknown_namespace_is_not_taken_for_the_first() {
     let machine = server("-c 4096");
     let link = machine.folder().at("proc/self/ns/pid");
     std::fs::remove_file(&link).unwrap();
+    machine.add_first_process();
     let document = document(&machine, &[500]);
     assert_eq!(document["host"]["pid_namespace"], "unknown");
     // It is matched like a number of another namespace, not looked up.

@@ -35,7 +35,18 @@ impl Machine {
         ] {
             folder.write(&format!("sys/bus/pci/devices/0000:01:00.0/{file}"), text);
         }
-        Self(folder)
+        let machine = Self(folder);
+        if namespace != INITIAL_NAMESPACE {
+            machine.add_first_process();
+        }
+        machine
+    }
+
+    /// Every namespace has one, and where it is not shown others are not either.
+    pub(crate) fn add_first_process(&self) {
+        let mut first = Task::new(1, "init");
+        first.mapped.clear();
+        self.add(&first);
     }
 
     /// Puts another NVIDIA card on the bus, or changes the power state of one.

@@ -63,9 +63,10 @@ fn silent() -> Forwarder {
     }
 }
 
+/// A container of root's engine.
 const NOBODY: Trusted = Trusted {
     user: None,
-    owner: None,
+    place: Place::SystemContainer,
 };
 
 /// On 8080, bound to every address, in a container of the usual kind.
@@ -168,13 +169,34 @@ fn the_forwarder_of_the_container_s_own_user_counts() {
         ..pasta((8080, 8080), CONTAINER)
     }];
     let network = network();
-    for (user, owner, counts) in [
-        (Some(1000), None, true),
-        (Some(100_999), Some(1000), true),
-        (Some(100_999), Some(1001), false),
+    for (user, place, counts) in [
+        (Some(1000), Place::NoContainer, true),
+        (Some(1001), Place::NoContainer, false),
+        (Some(100_999), Place::ContainerOf(1000), true),
+        (Some(100_999), Place::ContainerOf(1001), false),
+        (Some(1000), Place::SystemContainer, false),
     ] {
-        let trusted = Trusted { user, owner };
+        let trusted = Trusted { user, place };
         let target = through(&[listens(8080, true)], Some(&network), Some(&all), &trusted);
-        assert_eq!(target.is_ok(), counts, "{user:?} {owner:?}");
+        assert_eq!(target.is_ok(), counts, "{user:?}");
+    }
+}
+
+#[test]
+fn an_equal_address_of_another_engine_is_another_container() {
+    // Root's docker-proxy; engines of users hand out the same addresses.
+    let all = [docker((8080, 8080), "172.17.0.2")];
+    let network = network();
+    for (place, counts) in [
+        (Place::SystemContainer, true),
+        (Place::ContainerOf(1000), false),
+        (Place::NoContainer, false),
+    ] {
+        let trusted = Trusted {
+            user: Some(65_534),
+            place,
+        };
+        let target = through(&[listens(8080, true)], Some(&network), Some(&all), &trusted);
+        assert_eq!(target.is_ok(), counts);
     }
 }

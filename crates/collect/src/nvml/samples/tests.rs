@@ -160,8 +160,8 @@ fn garbage_is_dropped_and_not_clamped() {
     assert_eq!(sm(&samples, 9, stamp(0)), Ok(6));
     assert_eq!(
         sm(&samples, 7, stamp(0)),
-        Ok(0),
-        "joined by 9, and no believable sample of 7"
+        Err(Gap::Implausible),
+        "it has a sample, and not one that can be true"
     );
     let later = stamp(5000).wall_us;
     assert_eq!(
@@ -249,7 +249,11 @@ fn impossible_jpeg_and_ofa_load_drops_the_sample_whole() {
         samples.video(Ok(()));
         let rows = vec![garbage, row(8, -100, 6)];
         samples.take(&answered(stamp(0), 0, rows), &[7, 8], stamp(0), stamp(0));
-        assert_eq!(sm(&samples, 7, stamp(0)), Ok(0), "no believable sample");
+        assert_eq!(
+            sm(&samples, 7, stamp(0)),
+            Err(Gap::Implausible),
+            "no believable sample"
+        );
     }
 }
 
