@@ -276,10 +276,10 @@ impl Collector {
             ),
         };
         let notices = std::mem::take(&mut findings.notices);
-        (
-            assemble::process(key, row, facts, runtimes, findings, now),
-            notices,
-        )
+        let mut process = assemble::process(key, row, facts, runtimes, findings, now);
+        let found = (process.category, process.category_reason);
+        (process.category, process.category_reason) = self.models.category(key, found, now);
+        (process, notices)
     }
 
     fn snapshot(

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use gguf::{Header, ShardName};
 use model::{
-    Bytes, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey, Reading,
-    Runtime, Segment, Server, Severity, Stamp, Text,
+    Bytes, Category, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey,
+    Reading, Runtime, Segment, Server, Severity, Stamp, Text,
 };
 use raw::{Machine, ProcessRef, Root, Settings};
 
+use super::category::ByLoad;
 use super::described::Described;
 use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
@@ -38,6 +39,7 @@ struct Known {
     flags: Flags,
     candidates: Vec<Candidate>,
     server: Asked,
+    by_load: ByLoad,
 }
 
 impl Default for Known {
@@ -48,6 +50,7 @@ impl Default for Known {
             flags: Flags::default(),
             candidates: Vec::new(),
             server: Asked::default(),
+            by_load: ByLoad::default(),
         }
     }
 }
@@ -94,6 +97,16 @@ impl Models {
         self.files.is_waiting()
             || self.forwarders.is_waiting()
             || self.known.values().any(|known| known.server.is_waiting())
+    }
+
+    /// The category of this process: as found now, or as its load decided a moment ago.
+    pub(crate) fn category(
+        &mut self,
+        key: ProcessKey,
+        found: (Category, &'static str),
+        now: Stamp,
+    ) -> (Category, &'static str) {
+        self.known.entry(key).or_default().by_load.held(found, now)
     }
 
     /// The runtimes that this process has mapped.
