@@ -202,6 +202,11 @@ impl Collector {
             devices = self.nvml.devices(now);
             devices.extend(drm_devices(&mut self.drm, &devices, now));
             devices.extend(unread_devices(&self.rest, &devices, now));
+            for (_, device) in &mut devices {
+                if let Some(address) = device.pci.value() {
+                    device.may_suspend = self.host.may_suspend(*address, now);
+                }
+            }
             index_of = assemble::index_devices(&mut devices, &mut self.totals);
             listed = self.nvml.charges(&index_of, self.numbers(), now);
             held = self.drm.charges(&index_of, now);
@@ -434,6 +439,7 @@ fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
         kind: DeviceKind::Unknown,
         virtualization: asleep!(),
         power_state: Reading::measured(power, asleep),
+        may_suspend: crate::host::unlooked(asleep.at),
         memory: model::DeviceMemory {
             total: asleep!(),
             used: asleep!(),

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use model::{Gap, HostFacts, Mode, PciAddress, PidNamespace, PowerState, Stamp, Text};
-use raw::{Inline, Machine, Reply};
+use model::{
+    Gap, HostFacts, Measured, Mode, PciAddress, PidNamespace, PowerState, Provenance, Reading,
+    Source, Stamp, Text,
+};
+use raw::{Inline, Machine, Reply, Stamped};
 
 /// Inode of the first PID namespace (`include/linux/proc_ns.h`, `PROC_PID_INIT_INO`).
 const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
@@ -22,6 +25,8 @@ pub(crate) struct DisplayDevice {
     /// Whether its driver is another than the vendor's: then the vendor's library does not list it.
     pub(crate) other_driver: bool,
     pub(crate) power: Result<PowerState, Gap>,
+    /// Whether the kernel may suspend it; looked at while it is awake, and the last look stands.
+    pub(crate) may_suspend: Option<Stamped<bool>>,
 }
 
 /// The machine over time.
@@ -111,7 +116,12 @@ impl Host {
             }
             if let Some(before) = known.iter().find(|device| device.address == address) {
                 let power = power(machine, address);
-                found.push(DisplayDevice { power, ..*before });
+                let may_suspend = may_suspend(machine, address, power).or(before.may_suspend);
+                found.push(DisplayDevice {
+                    power,
+                    may_suspend,
+                    ..*before
+                });
                 continue;
             }
             let attribute = |file: &str| format!("/sys/bus/pci/devices/{name}/{file}");
@@ -130,15 +140,33 @@ impl Host {
                 _ => None,
             };
             let driver = driver.as_deref().and_then(driver_of);
+            let power = power(machine, address);
             found.push(DisplayDevice {
                 address,
                 vendor,
                 other_driver: driver.is_some_and(|name| name != "nvidia"),
-                power: power(machine, address),
+                power,
+                may_suspend: may_suspend(machine, address, power),
             });
         }
         found.sort_by_key(|device| device.address);
         Ok(found)
+    }
+
+    /// Whether the kernel may suspend the device at this place.
+    pub(crate) fn may_suspend(&self, address: PciAddress, now: Stamp) -> Reading<Measured<bool>> {
+        let from = |at| Provenance {
+            source: Source::Sysfs,
+            counter: "power/control",
+            at,
+        };
+        let bus = self.bus.iter().flatten();
+        let device = bus.flatten().find(|device| device.address == address);
+        match device.map(|device| (device.may_suspend, device.power)) {
+            Some((Some(may), _)) => Reading::measured(may.value, from(may.at)),
+            Some((None, Ok(PowerState::Suspended))) => Reading::missing(Gap::Asleep, from(now)),
+            Some((None, _)) | None => Reading::missing(Gap::NotPresent, from(now)),
+        }
     }
 
     /// Whether the machine has been looked at.
@@ -235,8 +263,29 @@ fn driver_of(uevent: &str) -> Option<&str> {
 
 /// Whether the kernel may suspend the device while nobody uses it.
 pub(crate) fn may_sleep(machine: &mut dyn Machine, address: PciAddress) -> bool {
+    control(machine, address).is_some_and(|may| may.value)
+}
+
+fn control(machine: &mut dyn Machine, address: PciAddress) -> Option<Stamped<bool>> {
     let path = format!("/sys/bus/pci/devices/{address}/power/control");
-    small(machine, &path).is_ok_and(|text| &*text == "auto")
+    let answer = machine.inline(&Inline::Small(path.into())).ok()?;
+    let Reply::Bytes(text) = &answer.value else {
+        return None;
+    };
+    Some(Stamped {
+        at: answer.at,
+        value: text.trim_ascii() == b"auto",
+    })
+}
+
+fn may_suspend(
+    machine: &mut dyn Machine,
+    address: PciAddress,
+    power: Result<PowerState, Gap>,
+) -> Option<Stamped<bool>> {
+    (power == Ok(PowerState::Active))
+        .then(|| control(machine, address))
+        .flatten()
 }
 
 /// Runtime power state. Reading it does not wake the device.
@@ -247,4 +296,16 @@ fn power(machine: &mut dyn Machine, address: PciAddress) -> Result<PowerState, G
         "active" | "resuming" => Ok(PowerState::Active),
         _ => Err(Gap::NotSupported),
     }
+}
+
+/// Before the bus has been looked at, and for what has no place on it.
+pub(crate) const fn unlooked(now: Stamp) -> Reading<Measured<bool>> {
+    Reading::missing(
+        Gap::NotPresent,
+        Provenance {
+            source: Source::Sysfs,
+            counter: "power/control",
+            at: now,
+        },
+    )
 }

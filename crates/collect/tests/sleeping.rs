@@ -438,7 +438,8 @@ fn a_device_that_may_not_sleep_or_is_used_is_read_in_every_refresh() {
     let controls = bench.touches(FIRST, 0);
     let control = Touch::File("power/control".to_owned());
     let controls = controls.iter().filter(|it| **it == control).count();
-    assert!(controls <= 6, "{controls}");
+    // Four times a minute, and at each look at the bus, which is once a minute.
+    assert!(controls <= 8, "{controls}");
 }
 
 #[test]

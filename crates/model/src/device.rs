@@ -143,6 +143,8 @@ pub struct Device {
     pub virtualization: Reading<Measured<Virtualization>>,
     /// Power state as the kernel tells it, without touching the device.
     pub power_state: Reading<Measured<PowerState>>,
+    /// Whether the kernel may suspend it while nobody uses it (`power/control` is `auto`).
+    pub may_suspend: Reading<Measured<bool>>,
     /// Memory figures.
     pub memory: DeviceMemory,
     /// Share of time in which any kernel ran, over the driver's own window (NVML: 1/6 s to 1 s).

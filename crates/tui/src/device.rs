@@ -1,7 +1,8 @@
 //! A device's modes, errors and links, as paragraphs at the end of the inspector.
 
 use model::{
-    ClocksEventReasons, Device, EccErrors, Measured, NvLink, Percent, Provenance, Reading, Snapshot,
+    ClocksEventReasons, Device, EccErrors, Measured, NvLink, Percent, PowerState, Provenance,
+    Reading, Snapshot,
 };
 
 use crate::dossier::{dot, labelled, put};
@@ -24,6 +25,7 @@ pub(crate) fn paragraphs(
     it.put(" ", look.plain());
     it.put(name.text.into_owned(), look.class(name.class));
     out.push(it);
+    out.push(sleep(snapshot, device, look));
     out.push(clocks(snapshot, device, look));
     out.push(engines(device, look));
     out.push(energy(snapshot, device, look));
@@ -53,6 +55,38 @@ fn age<T>(it: &mut Paragraph, snapshot: &Snapshot, reading: &Reading<Measured<T>
         let text = format!(" ({} ago)", output::format::age(ms));
         it.put(glued(&text), look.dim());
     }
+}
+
+/// Why it sleeps or does not.
+fn sleep(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {
+    let mut it = labelled("Sleep", look);
+    let asleep = device.power_state.value() == Some(&PowerState::Suspended);
+    let here = snapshot
+        .processes
+        .iter()
+        .filter(|process| process.charge_on(device.index).is_some())
+        .count();
+    match device.may_suspend.value() {
+        _ if asleep => it.put("asleep", look.plain()),
+        Some(true) if here > 0 => {
+            it.put(format!("awake: {here} process(es) use it"), look.plain());
+        }
+        Some(true) => it.put(
+            "awake, unused; the kernel may suspend it (power/control auto)",
+            look.plain(),
+        ),
+        Some(false) => it.put(
+            "the kernel is told never to suspend it (power/control on)",
+            look.plain(),
+        ),
+        None => put(
+            &mut it,
+            "whether the kernel may suspend it",
+            &figure::measured(&device.may_suspend, look, ToString::to_string),
+            look,
+        ),
+    }
+    it
 }
 
 fn clocks(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {

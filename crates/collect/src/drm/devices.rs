@@ -151,6 +151,7 @@ fn blank(found: &Found, now: Stamp, (counter, gap): (&'static str, Gap)) -> Devi
         kind: DeviceKind::Unknown,
         virtualization: Reading::missing(Gap::NotApplicable, from("no file says so")),
         power_state: none!(),
+        may_suspend: none!(),
         memory: DeviceMemory {
             total: none!(),
             used: none!(),

@@ -158,6 +158,7 @@ fn device(
             _ => Err(Gap::Malformed),
         }),
         power_state: power_state(state, now),
+        may_suspend: crate::host::unlooked(now),
         memory,
         gpu: percent(DeviceCall::UtilizationRates, 0),
         memory_activity: percent(DeviceCall::UtilizationRates, 1),

@@ -94,6 +94,7 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
         cuda: nvml("13.0".into(), "nvmlSystemGetCudaDriverVersion_v2"),
         kind: DeviceKind::Discrete,
         virtualization: nvml(Virtualization::None, "nvmlDeviceGetVirtualizationMode"),
+        may_suspend: Reading::measured(false, from(Source::Sysfs, "power/control")),
         power_state: Reading::measured(
             PowerState::Active,
             from(Source::Sysfs, "power/runtime_status"),

@@ -25,6 +25,7 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         cuda: t.measured("cuda", &device.cuda, Clone::clone),
         kind: device.kind.id(),
         virtualization: t.measured("virtualization", &device.virtualization, |it| it.id()),
+        may_suspend: t.measured("may_suspend", &device.may_suspend, |may| *may),
         power_state: t.measured("power_state", &device.power_state, |state| match state {
             PowerState::Active => "active",
             PowerState::Suspended => "suspended",

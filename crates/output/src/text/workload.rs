@@ -44,11 +44,13 @@ pub(super) fn write(
         let runtimes = process::runtimes(notes, &subject, process);
         page.items(&label("runtimes"), &[runtimes]);
     }
-    // Without a name there is nothing here that the column of a wide page does not tell.
-    if let Some(Some(container)) = process.container.value()
-        && (container.name.value().is_some() || !process.models.is_empty() || page.width() < 80)
-    {
-        page.items(&label("in"), &process::place(notes, &subject, container));
+    if let Some(Some(container)) = process.container.value() {
+        let place = process::place(notes, &subject, container);
+        // Without a name there is nothing here that the column of a wide page does not tell.
+        let named = container.name.value().is_some();
+        if named || !process.models.is_empty() || page.width() < 80 {
+            page.items(&label("in"), &place);
+        }
     }
     let inside = inside(notes, &subject, snapshot, process);
     page.items(&label("inside"), &inside);

@@ -34,6 +34,8 @@ pub struct Device {
     pub virtualization: Option<&'static str>,
     /// `active` or `suspended`.
     pub power_state: Option<&'static str>,
+    /// Whether the kernel may suspend it while nobody uses it.
+    pub may_suspend: Option<bool>,
     /// Memory.
     pub memory: DeviceMemory,
     /// Share of time in which a kernel ran, percent.
