@@ -349,6 +349,7 @@ impl Collector {
             processes,
             notices,
             pending: self.nvml.is_pending(&self.facts)
+                || self.rest.is_waiting()
                 || self.drm.is_pending()
                 || self.is_waiting(),
         }
@@ -373,7 +374,8 @@ impl Collector {
         } else {
             self.catch_ups += 1;
         }
-        self.waiting_for_drivers = self.nvml.is_pending(&self.facts) || self.drm.is_waiting();
+        self.waiting_for_drivers =
+            self.nvml.is_pending(&self.facts) || self.rest.is_waiting() || self.drm.is_waiting();
         self.pending = self.is_waiting();
         self.any_device = !snapshot.devices.is_empty() || self.waiting_for_drivers;
     }

@@ -169,6 +169,12 @@ impl Nvml {
         }
     }
 
+    /// Whether the only sweep that was answered has counted the devices and asked none of them.
+    pub(crate) fn has_only_counted(&self) -> bool {
+        let counted = self.count().is_some_and(|count| count > 0);
+        counted && self.devices.is_empty() && !self.never_answered()
+    }
+
     /// Takes in what the driver's thread has published.
     pub(crate) fn take(&mut self, published: &Published<NvmlSweep>, now: Stamp) {
         match published {

@@ -128,6 +128,10 @@ impl Nvml {
                             }),
                         );
                     }
+                    if self.has_only_counted() {
+                        let detail = format!("{name}{version}; devices are about to be read");
+                        return (SourceState::Pending, detail, None);
+                    }
                     let found = format!("{name}{version}, {} device(s)", self.devices.len());
                     match self.overdue {
                         Some(_) => (
