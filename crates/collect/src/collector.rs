@@ -469,6 +469,7 @@ fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
         details: model::DeviceDetails::missing(Gap::Asleep, asleep),
         mig: asleep!(),
         instances: Vec::new(),
+        instances_missing: None,
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: status.into(),

@@ -182,6 +182,7 @@ fn device(
         details: super::details::details(&answers),
         mig: super::mig::mode(&answers),
         instances: state.instances(now, shown_for_ms),
+        instances_missing: state.instances_missing(now),
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: Text::default(),
