@@ -132,6 +132,48 @@ fn inspector_of_processes_in_containers() {
 }
 
 #[test]
+fn a_container_with_a_name_of_blanks_is_shown_by_its_identifier() {
+    let from = Provenance {
+        source: Source::ContainerState,
+        counter: "config.v2.json",
+        at: model::sample::AT,
+    };
+    let shown = |name: &str| {
+        let mut snapshot = model::sample::workstation();
+        let name = ContainerName {
+            name: name.into(),
+            pod: None,
+            namespace: None,
+        };
+        for process in &mut snapshot.processes {
+            let container = Container {
+                runtime: "docker",
+                id: "0123456789ab".into(),
+                pod_uid: None,
+                name: Reading::measured(name.clone(), from),
+            };
+            process.container = Reading::measured(Some(container), from);
+        }
+        let mut app = app(snapshot, (220, 60));
+        let table = text(&draw(&app));
+        press(&mut app, "Enter");
+        (table, text(&draw(&app)))
+    };
+    let (named, _) = shown("embeddings");
+    assert!(named.contains("embeddings 0123456789ab"), "{named}");
+    let (expected, inspector) = shown(" ");
+    assert!(expected.contains("docker 0123456789ab"), "{expected}");
+    assert!(inspector.contains("docker 0123456789ab"), "{inspector}");
+    for name in ["   ", "\u{1b}\u{7}", "\t\n", "\u{200b}\u{202e}"] {
+        assert_eq!(
+            shown(name),
+            (expected.clone(), inspector.clone()),
+            "{name:?}"
+        );
+    }
+}
+
+#[test]
 fn the_inspector_ends_with_the_device_of_the_row() {
     for size in [(80, 24), (140, 45)] {
         let mut app = app(model::sample::servers(), size);
