@@ -354,6 +354,7 @@ impl Collector {
             processes,
             notices,
             pending: self.nvml.is_pending(&self.facts)
+                || self.rest.is_waiting()
                 || self.drm.is_pending()
                 || self.is_waiting(),
         }
@@ -378,7 +379,8 @@ impl Collector {
         } else {
             self.catch_ups += 1;
         }
-        self.waiting_for_drivers = self.nvml.is_pending(&self.facts) || self.drm.is_waiting();
+        self.waiting_for_drivers =
+            self.nvml.is_pending(&self.facts) || self.rest.is_waiting() || self.drm.is_waiting();
         self.pending = self.is_waiting();
         self.any_device = !snapshot.devices.is_empty() || self.waiting_for_drivers;
     }
@@ -473,6 +475,7 @@ fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
         details: model::DeviceDetails::missing(Gap::Asleep, asleep),
         mig: asleep!(),
         instances: Vec::new(),
+        instances_missing: None,
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: status.into(),

@@ -6,7 +6,8 @@
 //!
 //! The driver is asked by slot, and knows places on the bus only by asking the device. So slots are taken to be in the
 //! order of the bus until they are known; every slot that is known and the number of devices have to agree with that.
-//! Where they do not, nothing at all is asked while a device sleeps whose slot was never seen.
+//! The number is asked first, without any device, while one sleeps: a container may have been given some of the devices
+//! on the bus only. Where they do not agree, nothing at all is asked while a device sleeps whose slot was never seen.
 //!
 //! Facts: taking a handle starts a GPU, initialising the library does not (NVIDIA's NVML reference). The order of slots
 //! is by bus address as far as the reference says; not confirmed on hardware.
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 
 use model::{Notice, PciAddress, PowerState, Severity, Stamp, Text};
 use raw::Machine;
+use raw::nvml::MAX_DEVICES;
 
 use crate::host::{self, Host};
 use crate::nvml::{Nvml, Resting};
@@ -59,6 +61,10 @@ pub(crate) struct Rest {
     slots: BTreeMap<u32, PciAddress>,
     /// Devices that sleep in a slot that cannot be told.
     untold: Vec<PciAddress>,
+    /// The driver has said how many devices there are.
+    counted: bool,
+    /// It has just said so, and no device was asked yet.
+    only_counted: bool,
 }
 
 impl Rest {
@@ -75,10 +81,11 @@ impl Rest {
         self.hurried = false;
     }
 
-    /// Whether a plan is wanted at once; true once a request.
+    /// Whether a plan is wanted at once; true once a request, and once the devices are counted.
     pub(crate) fn hurry(&mut self) -> bool {
         let asked = |device: &Device| matches!(device.wake, Some(Wake::Asked(_)));
-        let wanted = !self.hurried && self.devices.values().any(asked);
+        let asked = self.devices.values().any(asked);
+        let wanted = !self.hurried && (asked || self.only_counted);
         self.hurried |= wanted;
         wanted
     }
@@ -149,6 +156,17 @@ impl Rest {
             nvml.rest(*slot, self.devices.get(address).and_then(|it| it.resting));
         }
         nvml.leave_alone(self.why_nothing());
+        let had_counted = std::mem::replace(&mut self.counted, nvml.count().is_some());
+        let was_waiting = self.only_counted;
+        self.only_counted = nvml.has_only_counted() && self.why_nothing().is_none();
+        if self.only_counted && !(had_counted && was_waiting) {
+            self.hurried = false;
+        }
+    }
+
+    /// Whether the driver has counted its devices and is still to be asked for the first of them.
+    pub(crate) const fn is_waiting(&self) -> bool {
+        self.only_counted
     }
 
     /// Finds the slot of every device: where it was seen, else by the order of the bus if nothing contradicts that.
@@ -187,8 +205,8 @@ impl Rest {
         }
         let first = self.untold.first()?;
         let text = format!(
-            "the device at {first} is asleep, and the driver does not number devices by their place on the bus: asking \
-             for any of them could wake it"
+            "the device at {first} is asleep, and the driver lists other devices than the bus or in another order: \
+             asking for any of them could wake it"
         );
         Some(text.into())
     }
@@ -201,7 +219,7 @@ impl Rest {
             severity: Severity::Warning,
             subject: address.to_string().into(),
             text: format!(
-                "the driver does not number the GPUs by their place on the bus, so no GPU is read while the one at \
+                "the driver lists other GPUs than the bus or in another order, so no GPU is read while the one at \
                  {address} sleeps; W on the screen or --wake wakes it"
             )
             .into(),
@@ -227,6 +245,10 @@ impl Rest {
         if !self.devices.is_empty() && self.devices.keys().all(rests) {
             return None;
         }
+        // Which slot a sleeping one has is known only once the devices are counted.
+        if !self.counted && self.devices.keys().any(|at| self.sleeps_on(*at)) {
+            return Some((0..MAX_DEVICES).collect());
+        }
         let slots = self.slots.iter();
         let untouched = slots.filter(|(_, address)| rests(address));
         Some(untouched.map(|(slot, _)| *slot).collect())
@@ -237,7 +259,11 @@ impl Rest {
         self.devices.iter().filter_map(|(address, device)| {
             let resting = match device.resting {
                 Some(resting) => resting,
-                None if device.read_at.is_none() && !self.untold.is_empty() => Resting::Waking,
+                None if device.read_at.is_none()
+                    && (self.only_counted || !self.untold.is_empty()) =>
+                {
+                    Resting::Waking
+                }
                 None => return None,
             };
             (resting != Resting::Idle).then_some((*address, resting))

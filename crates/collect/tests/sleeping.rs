@@ -484,6 +484,9 @@ fn the_user_can_have_a_sleeping_device_read_once() {
     let place = PciAddress::parse(SECOND).unwrap();
     collector.wake(&DeviceKey::Pci(place));
     let asked = bench.now_ns;
+    // The devices are counted first: another sleeps.
+    let counted = refresh(&mut bench, &mut collector);
+    assert!(counted.pending && bench.reads(SECOND).is_empty());
     let read = refresh(&mut bench, &mut collector);
     assert!(bench.now_ns < asked + SECOND_NS / 10, "at once");
     assert!(at(&read, SECOND).memory.used.known().is_some());
@@ -541,6 +544,62 @@ fn where_the_driver_numbers_otherwise_nothing_is_asked_while_an_unknown_one_slee
             .iter()
             .all(|it| it.code != "device_order_unverified")
     );
+}
+
+#[test]
+fn where_the_driver_lists_other_devices_than_the_bus_no_slot_is_asked_while_one_sleeps() {
+    // A container was given one of two devices: the one that sleeps, or the other.
+    for given in [0, 1] {
+        let cards = vec![Card::new(FIRST).used_by(77), Card::new(SECOND).asleep()];
+        let mut bench = Bench::new(cards);
+        bench.slots = vec![given];
+        let mut collector = Collector::new(bench.facts());
+        let last = watch(&mut bench, &mut collector, 30);
+        assert!(bench.loaded);
+        for address in [FIRST, SECOND] {
+            let found = bench.touches(address, 0);
+            assert!(!found.iter().any(is_call), "{given}: {found:?}");
+        }
+        assert!(!last.pending);
+        let notices: Vec<_> = last.notices.iter().map(|it| it.code).collect();
+        assert_eq!(notices, ["device_order_unverified"], "{given}");
+        assert_eq!(last.devices.len(), 2);
+        assert_eq!(&*at(&last, FIRST).counter_status, "awake, not read yet");
+        assert_eq!(&*at(&last, SECOND).counter_status, "asleep");
+        // Once none sleeps, what the driver has is read.
+        bench.cards[1].users.push(78);
+        watch(&mut bench, &mut collector, 5);
+        let address = [FIRST, SECOND][given];
+        assert!(bench.reads(address).len() >= 4, "{given}");
+    }
+}
+
+#[test]
+fn a_report_is_not_over_before_the_device_that_is_awake_was_read() {
+    let cards = vec![Card::new(FIRST).asleep(), Card::new(SECOND).used_by(77)];
+    let mut bench = Bench::new(cards);
+    let mut collector = Collector::new(bench.facts());
+    let mut sweeps = 0;
+    let last = loop {
+        let plan = collector.plan(Pace::OneShot(SECOND_NS));
+        let tick = bench.begin_tick(&plan).unwrap();
+        sweeps += u64::from(plan.nvml.is_some());
+        let snapshot = collector.tick(&mut bench, tick);
+        if !snapshot.pending {
+            break snapshot;
+        }
+        assert!(bench.reads(SECOND).is_empty());
+        if sweeps == 1 {
+            let device = at(&snapshot, SECOND);
+            assert_eq!(&*device.counter_status, "awake, not read yet");
+            let nvml = snapshot.sources.iter().find(|it| it.id == "nvml").unwrap();
+            assert_eq!(nvml.state, SourceState::Pending);
+        }
+    };
+    assert_eq!(sweeps, 2, "one counts, one reads");
+    assert!(bench.now_ns < SECOND_NS + SECOND_NS / 10, "at once");
+    assert!(!bench.touches(FIRST, 0).iter().any(is_call));
+    assert!(at(&last, SECOND).memory.used.known().is_some());
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use crate::Text;
 use crate::details::DeviceDetails;
+use crate::gap::Gap;
 use crate::ids::{DeviceKey, PciAddress};
 use crate::mig::{MigInstance, MigMode};
-use crate::reading::{Estimated, Measured, Reading, Total};
+use crate::reading::{Estimated, Measured, Missing, Reading, Total};
 use crate::units::{Bytes, BytesPerSecond, Celsius, Megahertz, Percent, Watts};
 use crate::workload::Category;
 
@@ -192,9 +193,11 @@ pub struct Device {
     pub details: DeviceDetails,
     /// Whether it is split into instances.
     pub mig: Reading<Measured<MigMode>>,
-    /// Its instances by slot. They can be known where the mode and the figures of the whole are refused, as in a
-    /// container that was given one of them.
+    /// Its instances by slot, and slots that were refused. They can be known where the mode and the figures of the
+    /// whole are refused, as in a container that was given one of them.
     pub instances: Vec<MigInstance>,
+    /// Why it is not known how many instances there may be (`nvmlDeviceGetMaxMigDeviceCount`); none is listed then.
+    pub instances_missing: Option<Missing>,
     /// Measured process memory by category, largest first. Rows with an inferred owner are left out.
     pub categories: Vec<CategoryShare>,
     /// Whether the rows add up to more than `memory.used`, so that a bar has to be scaled.
@@ -250,6 +253,18 @@ impl Device {
         let virtualization = self.virtualization.value().copied();
         let virtualization = virtualization.and_then(Virtualization::label);
         self.kind.label().into_iter().chain(virtualization)
+    }
+
+    /// Its instances, without the slots that were refused.
+    pub fn read_instances(&self) -> impl Iterator<Item = &MigInstance> {
+        self.instances.iter().filter(|it| it.refused.is_none())
+    }
+
+    /// How many slots were refused, and why the first was.
+    pub fn refused_slots(&self) -> Option<(usize, Gap)> {
+        let mut refused = self.instances.iter().filter_map(|it| it.refused);
+        let first = refused.next()?;
+        Some((1 + refused.count(), first))
     }
 
     /// Whether it is split: the mode is on, or there are instances although the mode cannot be read.

@@ -1,8 +1,8 @@
 //! Multi-Instance GPU: one device split into instances with memory and engines of their own.
 
-use crate::Text;
 use crate::reading::{Measured, Reading, Total};
 use crate::units::{Bytes, Percent};
+use crate::{Gap, Text};
 
 /// Whether a device is split (`nvmlDeviceGetMigMode`). Missing with `NotSupported` on devices that know no MIG.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,6 +18,8 @@ pub struct MigMode {
 pub struct MigInstance {
     /// The driver's slot of the instance, from 0, with holes. Another instance may have it after a change.
     pub slot: u32,
+    /// Why its handle was refused (`nvmlDeviceGetMigDeviceHandleByIndex`): whether an instance is there is not known.
+    pub refused: Option<Gap>,
     /// Number of the GPU instance (`nvmlDeviceGetGpuInstanceId`).
     pub gpu_instance: Reading<Measured<u32>>,
     /// Number of the compute instance in it (`nvmlDeviceGetComputeInstanceId`).

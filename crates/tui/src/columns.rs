@@ -410,7 +410,9 @@ fn is_inferred<T: Copy>(reading: &Reading<Charged<T>>) -> bool {
 /// the identifier goes.
 fn container_name(container: &Container, cells: u16, look: Look) -> String {
     let id = figure::clean(&container.id);
-    let named = match container.name.value() {
+    let name = container.name.value();
+    let name = name.filter(|named| !output::format::is_blank(&named.name));
+    let named = match name {
         Some(named) if *named.name == *container.id => return id.into_owned(),
         Some(named) => figure::clean(&named.label()).into_owned(),
         None => container.runtime.to_owned(),
@@ -419,7 +421,7 @@ fn container_name(container: &Container, cells: u16, look: Look) -> String {
     let room = usize::from(cells);
     if crate::paint::width(&both) <= room {
         both
-    } else if container.name.value().is_some() {
+    } else if name.is_some() {
         crate::paint::cut_middle(&named, room, look)
     } else {
         id.into_owned()

@@ -308,11 +308,11 @@ fn identity_line(snapshot: &Snapshot, process: &Process, look: Look) -> Paragrap
 
 fn container_facts(it: &mut Paragraph, container: &Container, look: Look) {
     let word = |text: &str| Figure::measured(figure::clean(text).into_owned());
-    // The identifier of LXC is the name.
+    // The identifier of LXC is the name, and a name of which nothing can be seen is none.
     if container
         .name
         .value()
-        .is_none_or(|named| *named.name != *container.id)
+        .is_none_or(|named| *named.name != *container.id && !output::format::is_blank(&named.name))
     {
         let name = figure::measured(&container.name, look, |named| {
             figure::clean(&named.name).into_owned()

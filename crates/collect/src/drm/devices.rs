@@ -192,6 +192,7 @@ fn blank(found: &Found, now: Stamp, (counter, gap): (&'static str, Gap)) -> Devi
         details: DeviceDetails::missing(gap, from(counter)),
         mig: Reading::missing(Gap::NotApplicable, from("MIG is NVIDIA's")),
         instances: Vec::new(),
+        instances_missing: None,
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: "ok".into(),

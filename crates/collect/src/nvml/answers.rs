@@ -16,6 +16,14 @@ pub(super) const fn reason(rc: i32) -> Gap {
     }
 }
 
+/// A return code that is not success, in words and with its number.
+pub(super) fn failed(rc: i32) -> String {
+    match reason(rc) {
+        Gap::DriverError(_) => format!("NVML error {rc}"),
+        gap => format!("{} (NVML error {rc})", gap.sentence()),
+    }
+}
+
 /// Answers of one device, newest of each call.
 pub(super) struct DeviceAnswers<'a> {
     pub(super) get: &'a dyn Fn(DeviceCall) -> Answer<&'a CallAnswer>,

@@ -8,7 +8,7 @@ use model::{
 use raw::Stamped;
 use raw::nvml::{CallAnswer, DeviceCall, Output, SystemCall, code};
 
-use super::answers::{DeviceAnswers, reason};
+use super::answers::{DeviceAnswers, failed, reason};
 use super::state::{DeviceState, Nvml, Resting};
 
 /// More than any link carries: PCIe 7.0 with 16 lanes has 242 GB/s.
@@ -45,13 +45,13 @@ impl Nvml {
     pub(crate) fn devices(&self, now: Stamp) -> Vec<(u32, Device)> {
         let driver = self.system_text(SystemCall::DriverVersion, now);
         let cuda = self.cuda(now);
+        let failure = self.failure();
         self.devices
             .iter()
             .map(|(slot, state)| {
-                (
-                    *slot,
-                    device(*slot, state, &driver, &cuda, now, self.shown_for_ms),
-                )
+                let mut device = device(*slot, state, &driver, &cuda, now, self.shown_for_ms);
+                device.counter_status = counter_status(state, failure, now).into();
+                (*slot, device)
             })
             .collect()
     }
@@ -183,9 +183,10 @@ fn device(
         details: super::details::details(&answers),
         mig: super::mig::mode(&answers),
         instances: state.instances(now, shown_for_ms),
+        instances_missing: state.instances_missing(now),
         categories: Vec::new(),
         categories_normalized: false,
-        counter_status: counter_status(state, now).into(),
+        counter_status: Text::default(),
     }
 }
 
@@ -283,26 +284,32 @@ fn power_state(state: &DeviceState, now: Stamp) -> Reading<Measured<PowerState>>
     }
 }
 
-fn counter_status(state: &DeviceState, now: Stamp) -> String {
-    match state.rest {
-        Some(Resting::Asleep) => return "asleep".to_owned(),
-        Some(Resting::Waking) => return "awake, not read yet".to_owned(),
-        Some(Resting::Idle) => {
+/// `failure`: what the driver answers in place of the number of devices.
+fn counter_status(state: &DeviceState, failure: Option<i32>, now: Stamp) -> String {
+    match (state.rest, failure) {
+        (Some(Resting::Asleep), _) => return "asleep".to_owned(),
+        (Some(Resting::Waking), _) => return "awake, not read yet".to_owned(),
+        (_, Some(rc)) => {
+            let words = format!("the driver fails: {}", failed(rc));
+            return match state.read_ms_ago(now) {
+                Some(ms) => format!("{words}; last readings {} s ago", ms / 1000),
+                None => words,
+            };
+        }
+        (Some(Resting::Idle), None) => {
             return format!(
                 "idle, may sleep: read every {} s, so that reading does not keep it awake",
                 crate::rest::IDLE_NS / 1_000_000_000
             );
         }
-        None => {}
+        (None, None) => {}
     }
     if state.hangs {
-        let since = [DeviceCall::MemoryInfo, DeviceCall::UtilizationRates]
-            .iter()
-            .filter_map(|call| state.newest(*call).ok())
-            .map(|answer| now.ms_since(answer.at) / 1000)
-            .min();
-        return match since {
-            Some(seconds) => format!("the device does not answer; last readings {seconds} s ago"),
+        return match state.read_ms_ago(now) {
+            Some(ms) => {
+                let seconds = ms / 1000;
+                format!("the device does not answer; last readings {seconds} s ago")
+            }
             None => "the device does not answer".to_owned(),
         };
     }

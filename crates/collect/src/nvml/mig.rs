@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use model::{
     Bytes, Charge, ChargedBytes, Device, Gap, Measured, MigAttributes, MigInstance, MigMemory,
-    MigMode, Process, Reading, Stamp, Total,
+    MigMode, Missing, Process, Reading, Stamp, Total,
 };
 use raw::nvml::{
     CallAnswer, DeviceCall, DeviceSweep, InstanceCall, InstanceSweep, MigSweep, Output, code,
@@ -25,6 +25,8 @@ const MAX_PARTS: u64 = 4096;
 #[derive(Default)]
 pub(super) struct MigState {
     mode: Option<Answer<CallAnswer>>,
+    /// How many slots there are; not asked where the mode is off.
+    slots: Option<Answer<CallAnswer>>,
     instances: BTreeMap<u32, Instance>,
 }
 
@@ -44,7 +46,10 @@ impl MigState {
             Some(mig) => self.replace(mig),
             None if opened => *self = Self::default(),
             // The device is gone, and its instances with it; one that hangs keeps them.
-            None if sweep.handle.is_ok() => self.instances.clear(),
+            None if sweep.handle.is_ok() => {
+                self.instances.clear();
+                self.slots = None;
+            }
             None => {}
         }
         false
@@ -54,6 +59,7 @@ impl MigState {
         let is_hole = |instance: &&InstanceSweep| matches!(&instance.handle, Ok(h) if h.value.rc == code::NOT_FOUND);
         let instances = sweep.instances.iter().filter(|it| !is_hole(it));
         self.mode = Some(sweep.mode.clone());
+        self.slots.clone_from(&sweep.slots);
         self.instances = instances
             .map(|it| {
                 let instance = Instance {
@@ -103,15 +109,19 @@ impl Instance {
         matches!(&self.handle, Some(Ok(handle)) if handle.value.rc == code::SUCCESS)
     }
 
+    fn refused(&self) -> Option<Gap> {
+        match &self.handle {
+            Some(Ok(handle)) if handle.value.rc != code::SUCCESS => Some(reason(handle.value.rc)),
+            Some(Err(gap)) => Some(*gap),
+            _ => None,
+        }
+    }
+
     fn get(&self, call: InstanceCall) -> Answer<&CallAnswer> {
         match self.calls.get(&call) {
             Some(Ok(answer)) => Ok(as_ref(answer)),
             Some(Err(gap)) => Err(*gap),
-            None => Err(match &self.handle {
-                Some(Ok(handle)) if handle.value.rc != code::SUCCESS => reason(handle.value.rc),
-                Some(Err(gap)) => *gap,
-                _ => Gap::NotRecorded,
-            }),
+            None => Err(self.refused().unwrap_or(Gap::NotRecorded)),
         }
     }
 
@@ -186,6 +196,7 @@ impl Instance {
         let attributes = InstanceCall::Attributes;
         MigInstance {
             slot,
+            refused: self.refused(),
             gpu_instance: number(InstanceCall::GpuInstanceId),
             compute_instance: number(InstanceCall::ComputeInstanceId),
             name: answers.text(DeviceCall::Name),
@@ -250,6 +261,21 @@ impl DeviceState {
         let all = self.mig.instances.iter().filter(|_| self.is_told());
         all.map(|(slot, it)| it.reading(*slot, now, shown_for_ms))
             .collect()
+    }
+
+    /// Why it is not known which slots there are, where they were asked for.
+    pub(super) fn instances_missing(&self, now: Stamp) -> Option<Missing> {
+        let answer = self.mig.slots.as_ref().filter(|_| self.is_told())?;
+        let answer = answer.as_ref().map(as_ref).map_err(|gap| *gap);
+        let counter = "DeviceGetMaxMigDeviceCount";
+        let slots = read_as(counter, answer, now, |answer| match answer.out {
+            Output::Number(count) => Ok(count),
+            _ => Err(Gap::Malformed),
+        });
+        match slots {
+            Reading::Known(_) => None,
+            Reading::Missing(missing) => Some(missing),
+        }
     }
 }
 

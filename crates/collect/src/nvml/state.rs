@@ -171,6 +171,19 @@ impl Nvml {
         }
     }
 
+    /// Whether the only sweep that was answered has counted the devices and asked none of them.
+    pub(crate) fn has_only_counted(&self) -> bool {
+        let counted = self.count().is_some_and(|count| count > 0);
+        counted && self.devices.is_empty() && !self.never_answered()
+    }
+
+    /// What the driver answered when it would not say how many devices there are, although some are known. Their
+    /// last answers stand meanwhile.
+    pub(super) fn failure(&self) -> Option<i32> {
+        let rc = self.system(SystemCall::DeviceCount).ok()?.value.rc;
+        (rc != code::SUCCESS && !self.devices.is_empty()).then_some(rc)
+    }
+
     /// Takes in what the driver's thread has published.
     pub(crate) fn take(&mut self, published: &Published<NvmlSweep>, now: Stamp) {
         match published {
@@ -229,6 +242,7 @@ impl Nvml {
     /// Whether every device's lists are of the last sweep.
     pub(crate) fn lists_are_current(&self) -> bool {
         self.overdue.is_none()
+            && self.failure().is_none()
             && self.devices.values().all(|device| {
                 let opened = matches!(&device.handle, Some(Ok(h)) if h.value.rc == code::SUCCESS);
                 opened
@@ -372,6 +386,15 @@ impl DeviceState {
         let handle = self.handle.as_ref();
         let handle = handle.map(|it| it.as_ref().map(as_ref).map_err(|gap| *gap));
         handle.is_some_and(|it| lost(&it)) || lost(&self.newest(DeviceCall::UtilizationRates))
+    }
+
+    /// Age of its newest memory figure or load, in milliseconds.
+    pub(super) fn read_ms_ago(&self, now: Stamp) -> Option<u64> {
+        [DeviceCall::MemoryInfo, DeviceCall::UtilizationRates]
+            .iter()
+            .filter_map(|call| self.newest(*call).ok())
+            .map(|answer| now.ms_since(answer.at))
+            .min()
     }
 
     fn place(&self) -> Option<PciAddress> {

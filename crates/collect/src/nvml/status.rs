@@ -128,6 +128,10 @@ impl Nvml {
                             }),
                         );
                     }
+                    if self.has_only_counted() {
+                        let detail = format!("{name}{version}; devices are about to be read");
+                        return (SourceState::Pending, detail, None);
+                    }
                     let found = format!("{name}{version}, {} device(s)", self.devices.len());
                     match self.overdue {
                         Some(_) => (
@@ -177,6 +181,9 @@ impl Nvml {
                 )
                 .into(),
             });
+        }
+        if let Some(rc) = self.failure() {
+            notices.push(self.failed(rc, now));
         }
         let no_mps_list = |device: &DeviceState| {
             matches!(device.newest(DeviceCall::MpsProcesses),
@@ -231,6 +238,24 @@ impl Nvml {
             }
         }
         notices
+    }
+
+    fn failed(&self, rc: i32, now: Stamp) -> Notice {
+        let ages = self.devices.values().filter_map(|it| it.read_ms_ago(now));
+        let readings = match ages.min() {
+            Some(ms) if ms <= self.shown_for_ms => "the last readings are shown with their age",
+            Some(_) | None => "the last readings are too old to be shown",
+        };
+        Notice {
+            code: "driver_failed",
+            severity: Severity::Warning,
+            subject: "nvml".into(),
+            text: format!(
+                "the NVIDIA driver does not say any more how many GPUs there are: {}; {readings}",
+                super::answers::failed(rc)
+            )
+            .into(),
+        }
     }
 }
 

@@ -124,6 +124,44 @@ fn a_driver_that_is_reloaded_underneath_is_connected_to_again() {
 }
 
 #[test]
+fn a_driver_that_stops_counting_its_gpus_is_named_and_its_last_readings_are_no_longer_ok() {
+    let whole = Scenario::workstation();
+    let driver = driver(Generation::R580, &whole);
+    let watched = Watched::start(|it| it.driver(&driver));
+    let works = |document: &Value| devices(document) == 1 && source(document)["state"] == "ok";
+    let before = watched.until(works, |_| {});
+    assert_eq!(before["process_status"]["scan"], "complete");
+    let failing = whole.clone();
+    let failing = failing.with_fault(Fault::returning("nvmlDeviceGetCount*", Code(999)));
+    change(&driver, &failing);
+    let failed = |document: &Value| source(document)["state"] == "error";
+    let after = watched.until(failed, |_| {});
+    has_notice(&after, "nvml", "driver_failed");
+    let notices = list(&after, "notices");
+    let notice = notices.iter().find(|it| it["code"] == "driver_failed");
+    let text = notice.unwrap()["text"].as_str().unwrap();
+    assert!(text.contains("NVML error 999"), "{text}");
+    assert!(text.ends_with("shown with their age"), "{text}");
+    assert_eq!(after["process_status"]["scan"], "partial");
+    let device = &list(&after, "devices")[0];
+    assert!(device["gpu_pct"].is_number());
+    let status = device["counter_status"].as_str().unwrap();
+    assert!(
+        status.starts_with("the driver fails: NVML error 999; last readings"),
+        "{status}"
+    );
+    change(&driver, &whole);
+    let back = watched.until(works, |_| {});
+    assert_eq!(back["process_status"]["scan"], "complete");
+    assert!(
+        list(&back, "notices")
+            .iter()
+            .all(|it| it["code"] != "driver_failed")
+    );
+    watched.end();
+}
+
+#[test]
 fn a_lost_gpu_that_comes_back_is_shown_again_beside_one_that_never_stopped() {
     let card = |name: &str, uuid: &str, lost| Device {
         uuid: uuid.to_owned(),

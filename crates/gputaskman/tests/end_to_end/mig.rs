@@ -255,6 +255,53 @@ fn the_report_and_the_list_of_gpus_name_the_instances() {
     assert_eq!(counts, [0, 0, 0, 0, 0, 0, 0, 3]);
 }
 
+/// The document, the report and the list of GPUs.
+fn told(scenario: &Scenario) -> (Value, String, String) {
+    let driver = driver(Generation::R580, scenario);
+    let machine = Machine::new();
+    let run = |line: &str| {
+        let ran = Program::line(line).driver(&driver).root(machine.path());
+        let ran = ran.run();
+        ran.ended(0);
+        // The report is wrapped.
+        let words: Vec<&str> = ran.text().split_whitespace().collect();
+        words.join(" ")
+    };
+    let document = document(Generation::R580, scenario);
+    (document, run("--once"), run("--list-gpus"))
+}
+
+#[test]
+fn instances_that_the_driver_does_not_count_are_missing_with_its_reason() {
+    let fault = Fault::returning("nvmlDeviceGetMaxMigDeviceCount", Code::NO_PERMISSION);
+    let (document, report, listed) = told(&Scenario::servers().with_fault(fault.on(7)));
+    let device = split(&document);
+    assert_eq!(device["mig"]["enabled"], true);
+    assert_eq!(device["mig"]["instances"], serde_json::json!([]));
+    let trace = &device["provenance"]["mig.instances"];
+    assert_eq!(trace["reason"], "permission");
+    assert_eq!(trace["counter"], "DeviceGetMaxMigDeviceCount");
+    assert!(report.contains("MIG on instances n/a"), "{report}");
+    assert!(report.contains("MIG instances of GPU"), "{report}");
+    assert!(listed.contains("MIG instances are not known: "), "{listed}");
+}
+
+#[test]
+fn slots_that_are_refused_are_not_counted_as_instances() {
+    let refused = Fault::returning("nvmlDeviceGetMigDeviceHandleByIndex", Code::NO_PERMISSION);
+    let (document, report, listed) = told(&Scenario::servers().with_fault(refused.on(7)));
+    for slot in list(&split(&document)["mig"], "instances") {
+        assert_eq!(slot["uuid"], Value::Null);
+        assert_eq!(slot["provenance"]["uuid"]["reason"], "permission");
+    }
+    for text in [&report, &listed] {
+        assert!(text.contains("7 slots could not be read: "), "{text}");
+        assert!(!text.contains("7 instances"), "{text}");
+        assert!(!text.contains("MIG slot"), "{text}");
+    }
+    assert!(report.contains("no instance that can be seen"), "{report}");
+}
+
 #[test]
 fn a_card_that_knows_no_mig_says_so() {
     for generation in Generation::ALL {

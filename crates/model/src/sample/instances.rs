@@ -18,6 +18,7 @@ pub(super) fn instance(
     let memory = "nvmlDeviceGetMemoryInfo_v2";
     MigInstance {
         slot,
+        refused: None,
         gpu_instance: nvml(gpu_instance, "nvmlDeviceGetGpuInstanceId"),
         compute_instance: nvml(0, "nvmlDeviceGetComputeInstanceId"),
         name: nvml(

@@ -146,6 +146,7 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
         details: super::details::workstation(),
         mig: gone(Gap::NotSupported, Source::Nvml, "nvmlDeviceGetMigMode"),
         instances: Vec::new(),
+        instances_missing: None,
         categories: Vec::new(),
         categories_normalized: false,
         counter_status: "ok".into(),

@@ -20,6 +20,11 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether nothing of it can be seen: blanks and what [`sanitize`] takes out.
+pub fn is_blank(text: &str) -> bool {
+    sanitize(text).trim().is_empty()
+}
+
 /// Characters that change the direction of what follows, or that take no room and so can tell apart
 /// two names that look the same. Joiners and variation selectors are among them: terminals disagree
 /// about the width of what they join, and a table must line up in all of them.

@@ -103,7 +103,7 @@ pub(super) fn entry(now: Stamp, device: &Device) -> v1::GpuEntry {
         kind: device.kind.id(),
         virtualization: t.measured("virtualization", &device.virtualization, |it| it.id()),
         vram_total_bytes: t.bytes("vram_total_bytes", &device.memory.total),
-        instances: mig::entries(now, device),
+        instances: mig::entries(t, now, device),
         provenance: traces.finish(),
     }
 }

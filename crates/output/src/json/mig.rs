@@ -13,6 +13,9 @@ pub(super) fn mig(t: &mut Traces, now: Stamp, device: &Device) -> Option<v1::Mig
         t.enter("mig", gone(missing));
         return None;
     }
+    if let Some(missing) = &device.instances_missing {
+        t.enter("mig.instances", gone(missing));
+    }
     Some(v1::Mig {
         enabled: t.measured("mig.enabled", &device.mig, |mode| mode.enabled),
         pending: t.measured("mig.pending", &device.mig, |mode| mode.pending),
@@ -63,7 +66,12 @@ fn instance(now: Stamp, it: &MigInstance) -> v1::MigInstance {
 }
 
 /// The instances in a list of devices: who they are and how large.
-pub(super) fn entries(now: Stamp, device: &Device) -> Vec<v1::MigEntry> {
+pub(super) fn entries(t: &mut Traces, now: Stamp, device: &Device) -> Vec<v1::MigEntry> {
+    if let Some(missing) = &device.instances_missing
+        && device.in_mig_mode()
+    {
+        t.enter("instances", gone(missing));
+    }
     let all = device.instances.iter();
     all.map(|it| {
         let mut traces = Traces::new(now);

@@ -11,23 +11,27 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, device: &Device, subject
     if !device.in_mig_mode() {
         return;
     }
-    let count = match device.instances.len() {
-        0 => "no instance that can be seen".to_owned(),
-        1 => "1 instance".to_owned(),
-        count => format!("{count} instances"),
+    let count = match (&device.instances_missing, device.read_instances().count()) {
+        (Some(missing), _) => {
+            let gap = notes.gap("MIG instances", subject, missing.gap);
+            format!("instances {gap}")
+        }
+        (None, 0) => "no instance that can be seen".to_owned(),
+        (None, 1) => "1 instance".to_owned(),
+        (None, count) => format!("{count} instances"),
     };
     let mode = notes.measured("MIG mode", subject, &device.mig, |mode| {
         if mode.enabled { "on" } else { "off" }.to_owned()
     });
     let mut items = vec![mode.text, count];
+    items.extend(refused(device));
     let pending = device.mig.value();
     if let Some(mode) = pending.filter(|mode| mode.enabled != mode.pending) {
         let next = if mode.pending { "on" } else { "off" };
         items.push(format!("{next} after the next reset"));
     }
     let loads: Vec<String> = device
-        .instances
-        .iter()
+        .read_instances()
         .map(|it| {
             let of = format!("MIG {} of {subject}", place(it));
             let load = notes.measured("load", &of, &it.gpu, |share| format::percent_long(*share));
@@ -40,9 +44,19 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, device: &Device, subject
         items.push(format!("load {}", if same { first } else { "differs" }));
     }
     page.items("  MIG       ", &items);
-    for instance in &device.instances {
+    for instance in device.read_instances() {
         line(page, notes, instance, subject);
     }
+}
+
+/// Slots of which it is not known whether an instance is in them.
+fn refused(device: &Device) -> Option<String> {
+    let (count, why) = device.refused_slots()?;
+    let slots = if count == 1 { "slot" } else { "slots" };
+    Some(format!(
+        "{count} {slots} could not be read: {}",
+        why.sentence()
+    ))
 }
 
 fn line(page: &mut Page, notes: &mut Notes, instance: &MigInstance, subject: &str) {
@@ -101,7 +115,7 @@ fn place(instance: &MigInstance) -> String {
 
 /// Lines below a GPU in the list of GPUs.
 pub(super) fn list(out: &mut String, device: &Device, width: usize) {
-    for instance in &device.instances {
+    for instance in device.read_instances() {
         let or_missing = |text: Option<String>, gap: Option<model::Gap>| {
             text.or_else(|| gap.map(|gap| format::missing(gap).to_owned()))
                 .unwrap_or_else(|| "n/a".to_owned())
@@ -124,6 +138,13 @@ pub(super) fn list(out: &mut String, device: &Device, width: usize) {
             ),
         ];
         out.push_str(format::sanitize(&columns.join("  ")).trim_end());
+        out.push('\n');
+    }
+    let missing = device.instances_missing.filter(|_| device.in_mig_mode());
+    let unknown = missing.map(|it| format!("instances are not known: {}", it.gap.sentence()));
+    for words in unknown.into_iter().chain(refused(device)) {
+        out.push_str("  MIG  ");
+        out.push_str(&words);
         out.push('\n');
     }
 }

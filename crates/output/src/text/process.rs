@@ -44,6 +44,7 @@ pub(super) fn container(container: Option<&Container>, columns: usize) -> String
     let (called, alone) = match container.name.value() {
         // The identifier of LXC is the name.
         Some(named) if *named.name == *container.id => return id(),
+        Some(named) if format::is_blank(&named.name) => (container.runtime.to_owned(), id()),
         Some(named) => (named.label(), named.label()),
         None => (container.runtime.to_owned(), id()),
     };
@@ -55,11 +56,12 @@ pub(super) fn container(container: Option<&Container>, columns: usize) -> String
     }
 }
 
-/// Runtime, identifier, name, pod.
+/// Runtime, identifier, name, pod. A name of which nothing can be seen is left out.
 pub(super) fn place(notes: &mut Notes, subject: &str, container: &Container) -> Vec<String> {
     let name = notes.measured("container name", subject, &container.name, |it| {
         it.name.to_string()
     });
+    let name = (!format::is_blank(&name.text)).then(|| format!("name {}", name.text));
     let pod = container.name.value().and_then(|it| {
         let pod = it.pod.as_ref()?;
         Some(match &it.namespace {
@@ -71,11 +73,9 @@ pub(super) fn place(notes: &mut Notes, subject: &str, container: &Container) -> 
         .pod_uid
         .as_ref()
         .map(|uid| format!("pod UID {uid}"));
-    let first = [
-        format!("{} {}", container.runtime, container.id),
-        format!("name {}", name.text),
-    ];
-    first.into_iter().chain(pod).chain(uid).collect()
+    let first = format!("{} {}", container.runtime, container.id);
+    let first = [first].into_iter().chain(name);
+    first.chain(pod).chain(uid).collect()
 }
 
 fn title(model: &Model) -> String {

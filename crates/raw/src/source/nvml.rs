@@ -284,6 +284,9 @@ pub struct ProcessRow {
     pub ci: u32,
 }
 
+/// Devices asked at most; more than any machine has, so that a wrong count costs little.
+pub const MAX_DEVICES: u32 = 256;
+
 /// What to ask in one sweep.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NvmlPlan {

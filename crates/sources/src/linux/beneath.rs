@@ -32,7 +32,38 @@ pub(super) fn find(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<Ow
     Err(Errno::AGAIN)
 }
 
-/// The same where the kernel cannot confine links: a path with one is not followed.
+/// What is at `path` below `root`, which a user may have filled: no link on the way is followed, and none leads out.
+pub(super) fn find_unlinked(root: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    for _ in 0..RESOLVE_TRIES {
+        match openat2(root, path, flags, Mode::empty(), resolve) {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(Errno::NOSYS | Errno::PERM) => return walk(root, path, flags),
+            // The link itself, where it is the last name.
+            Ok(found) if file_type(found.as_fd())? == FileType::Symlink => return Err(Errno::LOOP),
+            result => return result,
+        }
+    }
+    Err(Errno::AGAIN)
+}
+
+/// A regular file below a folder of a user, no link on the way, which is the user's or root's; open for reading.
+/// Anything else is not present.
+pub(super) fn open_owned(home: BorrowedFd<'_>, path: &str, owner: u32) -> Result<File, Gap> {
+    let found = find_unlinked(home, path).map_err(|error| match error {
+        Errno::LOOP => Gap::NotPresent,
+        error => gap(error),
+    })?;
+    let facts = fstat(&found).map_err(gap)?;
+    let is_regular = FileType::from_raw_mode(facts.st_mode) == FileType::RegularFile;
+    if !is_regular || ![0, owner].contains(&facts.st_uid) {
+        return Err(Gap::NotPresent);
+    }
+    reopen(found.as_fd()).map_err(gap)
+}
+
+/// The same as [`find`] where the kernel cannot confine links: a path with one is not followed.
 pub(super) fn walk(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
     let names: Vec<&str> = path
         .split('/')

@@ -2,7 +2,11 @@
 //!
 //! These files hold environment variables, and with them keys and passwords. They are parsed into types that have
 //! the wanted fields only; nothing else of them leaves this file.
+//!
+//! Those of rootless containers lie in a home, where its user may put a link to what only root can read: below a home
+//! no link is followed, and a file of somebody else is not read.
 
+use std::fs::File;
 use std::os::fd::AsFd;
 
 use model::{Gap, Text};
@@ -59,8 +63,10 @@ pub(super) fn named(
         return Err(Gap::NotPresent);
     }
     let mut search = Search::default();
-    let home = owner.and_then(|uid| users::home(place, uid));
-    let home = home.as_deref().map(|home| home.trim_end_matches('/'));
+    let home = owner.and_then(|owner| {
+        let path = users::home(place, owner)?;
+        Some(Home { path, owner })
+    });
     let is = |it| runtime == it || runtime == ContainerRuntime::Unknown;
     if is(ContainerRuntime::Containerd) {
         containerd(place, id, &mut search);
@@ -69,12 +75,59 @@ pub(super) fn named(
         crio(place, id, &mut search);
     }
     if is(ContainerRuntime::Docker) {
-        docker(place, id, home, &mut search);
+        docker(place, id, home.as_ref(), &mut search);
     }
     if is(ContainerRuntime::Podman) {
-        podman(place, id, home, &mut search);
+        podman(place, id, home.as_ref(), &mut search);
     }
     search.found.map(Reply::Container)
+}
+
+/// The home folder of a container's owner.
+struct Home {
+    path: String,
+    owner: u32,
+}
+
+/// A folder of a runtime.
+enum Root<'a> {
+    /// The system's own, which root alone writes.
+    System(&'static str),
+    /// Below the home of the owner.
+    User(&'a Home, &'static str),
+}
+
+impl Root<'_> {
+    fn json<T: for<'de> Deserialize<'de>>(
+        &self,
+        place: &Place,
+        path: &str,
+        bound: usize,
+    ) -> Result<T, Gap> {
+        match self {
+            Self::System(root) => json(place, &format!("{root}/{path}"), bound),
+            Self::User(home, root) => {
+                let machine = place.root().map_err(gap)?;
+                let folder = beneath::find(machine.as_fd(), &home.path, OFlags::DIRECTORY);
+                let folder = folder.map_err(gap)?;
+                let path = format!("{root}/{path}");
+                parse(
+                    &beneath::open_owned(folder.as_fd(), &path, home.owner)?,
+                    bound,
+                )
+            }
+        }
+    }
+}
+
+/// Where a runtime keeps its files: first those of the owner, then the system's.
+fn roots<'a>(
+    home: Option<&'a Home>,
+    of_user: &'static str,
+    system: [&'static str; 2],
+) -> impl Iterator<Item = Root<'a>> {
+    let of_user = home.map(|home| Root::User(home, of_user));
+    of_user.into_iter().chain(system.map(Root::System))
 }
 
 /// The first record found, else the reason that says most.
@@ -110,15 +163,14 @@ struct DockerState {
     name: Text,
 }
 
-fn docker(place: &Place, id: &str, home: Option<&str>, search: &mut Search) {
-    let of_user = home.map(|home| format!("{home}/{DOCKER_OF_USER}"));
-    for root in of_user.iter().map(String::as_str).chain(DOCKER) {
+fn docker(place: &Place, id: &str, home: Option<&Home>, search: &mut Search) {
+    for root in roots(home, DOCKER_OF_USER, DOCKER) {
         if search.is_over() {
             return;
         }
         search.look(|| {
-            let path = format!("{root}/containers/{id}/config.v2.json");
-            let state: DockerState = json(place, &path, STATE_BOUND)?;
+            let path = format!("containers/{id}/config.v2.json");
+            let state: DockerState = root.json(place, &path, STATE_BOUND)?;
             // Docker puts a slash before it.
             record(
                 StateFile::Docker,
@@ -137,16 +189,15 @@ struct StoredContainer {
     names: Option<Vec<Text>>,
 }
 
-fn podman(place: &Place, id: &str, home: Option<&str>, search: &mut Search) {
-    let of_user = home.map(|home| format!("{home}/{STORAGE_OF_USER}"));
-    for root in of_user.iter().map(String::as_str).chain(STORAGE) {
+fn podman(place: &Place, id: &str, home: Option<&Home>, search: &mut Search) {
+    for root in roots(home, STORAGE_OF_USER, STORAGE) {
         for list in ["containers.json", "volatile-containers.json"] {
             if search.is_over() {
                 return;
             }
             search.look(|| {
-                let path = format!("{root}/overlay-containers/{list}");
-                let all: Vec<StoredContainer> = json(place, &path, LIST_BOUND)?;
+                let path = format!("overlay-containers/{list}");
+                let all: Vec<StoredContainer> = root.json(place, &path, LIST_BOUND)?;
                 let stored = all.into_iter().find(|one| *one.id == *id);
                 let names = stored.and_then(|one| one.names).unwrap_or_default();
                 let name = names.first().ok_or(Gap::NotPresent)?;
@@ -251,9 +302,12 @@ fn record(
 }
 
 fn json<T: for<'de> Deserialize<'de>>(place: &Place, path: &str, bound: usize) -> Result<T, Gap> {
-    let file = place.open(path)?;
+    parse(&place.open(path)?, bound)
+}
+
+fn parse<T: for<'de> Deserialize<'de>>(file: &File, bound: usize) -> Result<T, Gap> {
     let mut text = Vec::new();
-    read_all(&file, &mut text, bound).map_err(|error| error.gap(gap))?;
+    read_all(file, &mut text, bound).map_err(|error| error.gap(gap))?;
     serde_json::from_slice(&text).map_err(|_| Gap::Malformed)
 }
 

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use model::Gap;
 use raw::nvml::{
-    CallAnswer, DeviceCall, DeviceSweep, Groups, MigSweep, NvmlPlan, NvmlSweep, Output, SystemCall,
+    CallAnswer, DeviceCall, DeviceSweep, Groups, MAX_DEVICES, MigSweep, NvmlPlan, NvmlSweep,
+    Output, SystemCall,
 };
 use raw::{Answer, Stamped};
 
@@ -18,9 +19,6 @@ use super::{details, mig, samples};
 use crate::bell::locked;
 use crate::clock;
 use crate::worker::{Driver, Patience, Place, Progress, Retired};
-
-/// Devices asked at most; more than any machine has, so that a wrong count costs little.
-const MAX_DEVICES: i64 = 256;
 
 /// Window of the first samples of a device, microseconds. Without one the driver averages over its whole buffer
 /// and reports processes that ended long ago.
@@ -334,7 +332,7 @@ impl NvmlDriver {
 
 fn count(answer: &CallAnswer) -> u32 {
     match answer.out {
-        Output::Number(count) => u32::try_from(count.clamp(0, MAX_DEVICES)).unwrap_or(0),
+        Output::Number(count) => u32::try_from(count.clamp(0, MAX_DEVICES.into())).unwrap_or(0),
         _ => 0,
     }
 }

@@ -453,6 +453,30 @@ fn a_late_sweep_is_taken_by_a_later_refresh_with_its_own_stamp() {
 }
 
 #[test]
+fn a_sweep_that_leaves_every_slot_alone_counts_the_devices_and_asks_none() {
+    // Any call about a device, and getting its handle, would take an hour.
+    let scenario = Scenario::empty()
+        .with_device(busy_device(2))
+        .with_device(busy_device(2))
+        .with_fault(Fault::sleeping("*", 3_600_000).on(0))
+        .with_fault(Fault::sleeping("*", 3_600_000).on(1));
+    let rig = Rig::new(Generation::R580, &scenario);
+    let mut machine = machine(&rig);
+    let mut plan = asking(Groups::all(), &[]);
+    if let Some(nvml) = &mut plan.nvml {
+        nvml.untouched = (0..raw::nvml::MAX_DEVICES).collect();
+    }
+    let sweep = sweep(&mut machine, &plan);
+    let count = sweep.system(SystemCall::DeviceCount).unwrap();
+    assert_eq!(count.value.out, Output::Number(2));
+    assert_eq!(sweep.devices.len(), 2);
+    for device in &sweep.devices {
+        assert_eq!(device.handle, Err(Gap::Asleep));
+        assert!(device.calls.is_empty());
+    }
+}
+
+#[test]
 fn what_the_plan_leaves_alone_is_not_touched() {
     // Any call about the second, and getting its handle, would take an hour.
     let scenario = Scenario::empty()

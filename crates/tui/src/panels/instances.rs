@@ -29,7 +29,9 @@ impl Panel for Instances {
         let split = view.device().filter(|device| device.in_mig_mode());
         match split {
             Some(device) if Form::of(size) == Form::Full => Room::Flexible {
-                wanted: model::units::saturating_u16(device.instances.len().max(1)),
+                wanted: model::units::saturating_u16(
+                    device.read_instances().count() + usize::from(unread(device).is_some()),
+                ),
                 least: 1,
                 rank: 3,
             },
@@ -42,20 +44,37 @@ impl Panel for Instances {
         let Some(device) = view.device() else {
             return;
         };
-        if device.instances.is_empty() {
-            let mut strip = Strip::new(buffer, look, area, 0);
-            strip.skip(1);
-            strip.put("MIG ", look.label());
-            strip.put("on, without an instance that can be seen", look.dim());
-            return;
-        }
+        let read = device.read_instances().count();
         let lines = usize::from(area.height);
-        let beyond = device.instances.len().saturating_sub(lines);
-        for (line, instance) in (0..area.height).zip(&device.instances) {
+        let beyond = read.saturating_sub(lines);
+        for (line, instance) in (0..area.height).zip(device.read_instances()) {
             let more = if line + 1 == area.height { beyond } else { 0 };
             draw_line(look, device, instance, more, area, line, buffer);
         }
+        if let Some(words) = unread(device)
+            && read < lines
+        {
+            let line = model::units::saturating_u16(read);
+            let mut strip = Strip::new(buffer, look, area, line);
+            strip.skip(1);
+            strip.put("MIG ", look.label());
+            strip.put(&words, look.dim());
+        }
     }
+}
+
+/// What stands in place of instances, or after them.
+fn unread(device: &Device) -> Option<String> {
+    if let Some(missing) = &device.instances_missing {
+        return Some(format!("instances n/a: {}", missing.gap.sentence()));
+    }
+    if let Some((count, why)) = device.refused_slots() {
+        let slots = if count == 1 { "slot" } else { "slots" };
+        let why = why.sentence();
+        return Some(format!("{count} {slots} could not be read: {why}"));
+    }
+    let none = device.instances.is_empty();
+    none.then(|| "on, without an instance that can be seen".to_owned())
 }
 
 fn draw_line(

@@ -132,6 +132,86 @@ fn inspector_of_processes_in_containers() {
 }
 
 #[test]
+fn mig_instances_that_are_not_told_have_their_reason_and_refused_slots_are_counted() {
+    let shown = |change: fn(&mut model::Device)| {
+        let mut snapshot = model::sample::servers();
+        let mut devices = snapshot.devices.iter_mut();
+        let split = devices.find(|it| it.in_mig_mode()).unwrap();
+        change(split);
+        let index = split.index;
+        snapshot.selection = model::Selection::One(index);
+        text(&draw(&app(snapshot, (140, 45))))
+    };
+    let all = shown(|_| {});
+    assert!(
+        all.contains("MIG 2/0  3g.40gb") && !all.contains("could not be read"),
+        "{all}"
+    );
+    let refused = shown(|device| device.instances[0].refused = Some(Gap::Permission));
+    assert!(!refused.contains("MIG 2/0  3g.40gb"), "{refused}");
+    let words = format!(
+        "MIG 1 slot could not be read: {}",
+        Gap::Permission.sentence()
+    );
+    assert!(refused.contains(&words), "{refused}");
+    let unknown = shown(|device| {
+        device.instances.clear();
+        device.instances_missing = Some(model::Missing {
+            gap: Gap::Permission,
+            from: Provenance {
+                source: Source::Nvml,
+                counter: "DeviceGetMaxMigDeviceCount",
+                at: model::sample::AT,
+            },
+        });
+    });
+    let words = format!("MIG instances n/a: {}", Gap::Permission.sentence());
+    assert!(unknown.contains(&words), "{unknown}");
+}
+
+#[test]
+fn a_container_with_a_name_of_blanks_is_shown_by_its_identifier() {
+    let from = Provenance {
+        source: Source::ContainerState,
+        counter: "config.v2.json",
+        at: model::sample::AT,
+    };
+    let shown = |name: &str| {
+        let mut snapshot = model::sample::workstation();
+        let name = ContainerName {
+            name: name.into(),
+            pod: None,
+            namespace: None,
+        };
+        for process in &mut snapshot.processes {
+            let container = Container {
+                runtime: "docker",
+                id: "0123456789ab".into(),
+                pod_uid: None,
+                name: Reading::measured(name.clone(), from),
+            };
+            process.container = Reading::measured(Some(container), from);
+        }
+        let mut app = app(snapshot, (220, 60));
+        let table = text(&draw(&app));
+        press(&mut app, "Enter");
+        (table, text(&draw(&app)))
+    };
+    let (named, _) = shown("embeddings");
+    assert!(named.contains("embeddings 0123456789ab"), "{named}");
+    let (expected, inspector) = shown(" ");
+    assert!(expected.contains("docker 0123456789ab"), "{expected}");
+    assert!(inspector.contains("docker 0123456789ab"), "{inspector}");
+    for name in ["   ", "\u{1b}\u{7}", "\t\n", "\u{200b}\u{202e}"] {
+        assert_eq!(
+            shown(name),
+            (expected.clone(), inspector.clone()),
+            "{name:?}"
+        );
+    }
+}
+
+#[test]
 fn the_inspector_ends_with_the_device_of_the_row() {
     for size in [(80, 24), (140, 45)] {
         let mut app = app(model::sample::servers(), size);

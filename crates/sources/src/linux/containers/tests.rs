@@ -218,14 +218,64 @@ fn a_link_or_a_fifo_in_a_home_leads_nowhere() {
         look(&place(&tree), ContainerRuntime::Podman, of),
         Err(Gap::NotPresent)
     );
-    let tree = Tree::new();
-    tree.file("etc/passwd", USERS)
-        .link(path, "/../../../../../../etc/passwd");
-    // Resolved within the directory, and no list of containers.
-    assert_eq!(
-        look(&place(&tree), ContainerRuntime::Podman, of),
-        Err(Gap::Malformed)
-    );
+    // A list that would name it, reached by the file, by a folder, and from within the home.
+    let list = format!(r#"[{{"id":"{ID}","names":["a"]}}]"#);
+    let storage = "home/mona/.local/share/containers/storage";
+    for (at, to) in [
+        (
+            path.to_owned(),
+            "/secret/overlay-containers/containers.json",
+        ),
+        (
+            format!("{storage}/overlay-containers"),
+            "/secret/overlay-containers",
+        ),
+        (storage.to_owned(), "../../../../../secret"),
+        (storage.to_owned(), "../../../mine"),
+        ("home/mona/.local".to_owned(), "mine"),
+    ] {
+        let tree = file("secret/overlay-containers/containers.json", &list);
+        tree.file("home/mona/mine/overlay-containers/containers.json", &list)
+            .file(
+                "home/mona/mine/share/containers/storage/overlay-containers/containers.json",
+                &list,
+            )
+            .link(&at, to);
+        let found = look(&place(&tree), ContainerRuntime::Podman, of);
+        assert_eq!(found, Err(Gap::NotPresent), "{at} -> {to}");
+    }
+    // Without the link it is found.
+    let found = look(&place(&file(path, &list)), ContainerRuntime::Podman, of);
+    assert_eq!(found, Ok("Podman a".to_owned()));
+}
+
+#[test]
+fn a_file_in_a_home_that_is_somebody_else_s_is_not_read() {
+    let path = "home/mona/.local/share/containers/storage/overlay-containers/containers.json";
+    let list = format!(r#"[{{"id":"{ID}","names":["a"]}}]"#);
+    let tree = file(path, &list);
+    let own = rustix::process::geteuid().as_raw();
+    let home = tree.path().join("home/mona");
+    let home = std::fs::File::open(home).unwrap();
+    let open = |owner| {
+        let path = path.strip_prefix("home/mona/").unwrap();
+        beneath::open_owned(home.as_fd(), path, owner).map(drop)
+    };
+    assert_eq!(open(own), Ok(()));
+    // Root's is anybody's.
+    let other = own.wrapping_add(1);
+    let expected = if own == 0 {
+        Ok(())
+    } else {
+        Err(Gap::NotPresent)
+    };
+    assert_eq!(open(other), expected);
+    if own == 0 {
+        let full = tree.path().join(path);
+        std::os::unix::fs::chown(full, Some(1001), None).unwrap();
+        assert_eq!(open(1001), Ok(()));
+        assert_eq!(open(1000), Err(Gap::NotPresent));
+    }
 }
 
 /// With the rights of nobody, on a thread of its own.
