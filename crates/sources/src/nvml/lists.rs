@@ -14,13 +14,13 @@ use super::stride::{FIRST_FILL, Layout, SECOND_FILL, Touched, Verdict, halves};
 const FIRST_ENTRIES: usize = 64;
 
 /// Samples there is room for at first: libraries have been seen to insist on 100 whatever they have.
-pub(super) const FIRST_SAMPLES: usize = 128;
+const FIRST_SAMPLES: usize = 128;
 
 /// Largest room ever given, 2 MiB at 32 bytes an entry. Beyond the default limit of processes of a system.
-pub(super) const MAX_ENTRIES: usize = 65_536;
+const MAX_ENTRIES: usize = 65_536;
 
 /// Calls with a growing buffer before a list counts as growing faster than it can be read.
-pub(super) const TRIES: u32 = 4;
+const TRIES: u32 = 4;
 
 /// Buffers kept from sweep to sweep.
 #[derive(Default)]
@@ -211,26 +211,36 @@ pub(super) fn samples(
         encUtil: 0,
         decUtil: 0,
     };
-    let samples = &mut buffers.samples;
+    let call = |room: &mut [RawSample]| library.api.samples(device, after, room);
+    growing(&mut buffers.samples, EMPTY, call, |sample| SampleRow {
+        pid: sample.pid,
+        ts: sample.timeStamp,
+        sm: sample.smUtil,
+        mem: sample.memUtil,
+        enc: sample.encUtil,
+        dec: sample.decUtil,
+        jpg: None,
+        ofa: None,
+    })
+}
+
+/// Asks for samples with more room until all fit. The call gives its return code and how many there are.
+pub(super) fn growing<T: Copy>(
+    samples: &mut Vec<T>,
+    empty: T,
+    call: impl Fn(&mut [T]) -> Option<(i32, u32)>,
+    row: impl Fn(&T) -> SampleRow,
+) -> CallAnswer {
     if samples.is_empty() {
-        samples.resize(FIRST_SAMPLES, EMPTY);
+        samples.resize(FIRST_SAMPLES, empty);
     }
     for _ in 0..TRIES {
-        let Some((rc, count)) = library.api.samples(device, after, samples) else {
+        let Some((rc, count)) = call(samples) else {
             return absent();
         };
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         if rc == code::SUCCESS && count <= samples.len() {
-            let rows = samples.iter().take(count).map(|sample| SampleRow {
-                pid: sample.pid,
-                ts: sample.timeStamp,
-                sm: sample.smUtil,
-                mem: sample.memUtil,
-                enc: sample.encUtil,
-                dec: sample.decUtil,
-                jpg: None,
-                ofa: None,
-            });
+            let rows = samples.iter().take(count).map(&row);
             let out = Output::Samples(rows.collect());
             return CallAnswer { rc, sym: 1, out };
         }
@@ -240,7 +250,7 @@ pub(super) fn samples(
         }
         let room = count.saturating_mul(2).saturating_add(8).min(MAX_ENTRIES);
         if room > samples.len() {
-            samples.resize(room, EMPTY);
+            samples.resize(room, empty);
         }
     }
     CallAnswer {
