@@ -51,8 +51,6 @@ pub(crate) struct Nested {
 /// A live local process.
 struct Resident {
     identity: Identity,
-    /// Where its program lies.
-    image: Option<(u64, u64)>,
     /// The virtual size at which the maps were last asked for.
     maps_of: Option<u64>,
     /// Not used while the process is observed: then its maps are asked for there.
@@ -200,25 +198,13 @@ impl Nested {
                 start: parsed.start_ticks,
                 pid,
             };
-            let image = parsed.image;
-            let comm = match before.get(&local) {
-                Some(resident) if *resident.identity.comm == *parsed.comm => {
-                    resident.identity.comm.clone()
-                }
-                _ => parsed.comm.into(),
-            };
-            let identity = Identity {
-                comm,
-                parent: parsed.parent,
-                virtual_size: parsed.virtual_size,
-                at: answer.at,
-            };
+            let identity = Identity::of(&parsed, answer.at);
             let resident = match before.remove(&local) {
                 Some(mut resident) => {
-                    resident.meet(identity, image);
+                    resident.meet(identity);
                     resident
                 }
-                None => Resident::new(identity, image),
+                None => Resident::new(identity),
             };
             self.residents.insert(local, resident);
         }
@@ -257,10 +243,9 @@ impl Nested {
 }
 
 impl Resident {
-    fn new(identity: Identity, image: Option<(u64, u64)>) -> Self {
+    fn new(identity: Identity) -> Self {
         Self {
             identity,
-            image,
             maps_of: None,
             maps: Poll::default(),
             is_waiting: false,
@@ -268,10 +253,9 @@ impl Resident {
         }
     }
 
-    fn meet(&mut self, identity: Identity, image: Option<(u64, u64)>) {
+    fn meet(&mut self, identity: Identity) {
         // Another program is executed in the process: what was mapped is gone.
-        if *identity.comm != *self.identity.comm || image != self.image {
-            self.image = image;
+        if !self.identity.is_same_program(&identity) {
             self.has_library = None;
             self.maps_of = None;
         }

@@ -31,7 +31,27 @@ pub(crate) struct Identity {
     pub(crate) parent: u32,
     /// Size of its address space in bytes; `None` where `stat` does not tell.
     pub(crate) virtual_size: Option<u64>,
+    /// Where its program lies; `None` where `stat` does not tell.
+    image: Option<(u64, u64)>,
     pub(crate) at: Stamp,
+}
+
+impl Identity {
+    /// What `stat` said at this moment.
+    pub(crate) fn of(parsed: &stat::Stat<'_>, at: Stamp) -> Self {
+        Self {
+            comm: parsed.comm.into(),
+            parent: parsed.parent,
+            virtual_size: parsed.virtual_size,
+            image: parsed.image,
+            at,
+        }
+    }
+
+    /// Whether the process, known by this identity before, executes the same program now.
+    pub(crate) fn is_same_program(&self, now: &Self) -> bool {
+        *self.comm == *now.comm && self.image == now.image
+    }
 }
 
 /// A process by number and start time, with its facts as raw answers.
@@ -90,12 +110,7 @@ impl Processes {
         self.watch(
             machine,
             key,
-            Identity {
-                comm: parsed.comm.into(),
-                parent: parsed.parent,
-                virtual_size: parsed.virtual_size,
-                at: answer.at,
-            },
+            Identity::of(&parsed, answer.at),
             &Poll::default(),
         );
         Ok(key)
@@ -114,8 +129,8 @@ impl Processes {
         match self.watched.entry(key) {
             Entry::Occupied(entry) => {
                 let watched = entry.into_mut();
-                // A new name at the same start time is an exec: everything else is new too.
-                let is_new = *watched.identity.comm != *identity.comm;
+                // Another program at the same start time is an exec: everything else is new too.
+                let is_new = !watched.identity.is_same_program(&identity);
                 watched.identity = identity;
                 if is_new {
                     watched.restart();
