@@ -86,14 +86,18 @@ pub(crate) fn process(
 fn receipt(charges: &[Charge], findings: &Findings) -> Option<model::receipt::Receipt> {
     let [charge] = charges else { return None };
     let size = |reading: &Reading<ChargedBytes>| reading.known().map(ChargedBytes::value);
-    let vram = size(&charge.memory.vram);
+    let vram = || size(&charge.memory.vram);
     // A part of the processor has its memory in either place, and a model lies in both.
     let measured = match &charge.drm {
         Some(drm) if drm.is_integrated => {
             let system = size(&charge.memory.spill)?;
-            Bytes(system.0.saturating_add(vram.map_or(0, |vram| vram.0)))
+            if charge.memory.has_no_vram() {
+                system
+            } else {
+                Bytes(system.0.saturating_add(vram()?.0))
+            }
         }
-        _ => vram?,
+        _ => vram()?,
     };
     model::receipt::remainder(charge.device_index, measured, &[], &findings.segments)
 }
@@ -242,6 +246,40 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_receipt_of_a_part_of_the_processor_needs_both_sizes() {
+        let radeon = model::sample::radeon();
+        let charges = radeon.processes.iter().flat_map(|it| &it.charges);
+        let mut charge = charges
+            .filter(|it| it.drm.as_ref().is_some_and(|drm| drm.is_integrated))
+            .find(|it| it.memory.spill.known().is_some())
+            .unwrap()
+            .clone();
+        let workstation = model::sample::workstation();
+        let parts = workstation.processes.iter();
+        let findings = Findings {
+            segments: parts
+                .map(|it| it.segments_estimated.clone())
+                .find(|parts| !parts.is_empty())
+                .unwrap(),
+            ..Findings::default()
+        };
+        let from = Provenance {
+            source: Source::Proc,
+            counter: "drm-memory-vram",
+            at: radeon.at,
+        };
+        let spill = charge.memory.spill.known().unwrap().value();
+        charge.memory.vram = Reading::owned(Bytes(5), from);
+        let both = receipt(&[charge.clone()], &findings).unwrap();
+        assert_eq!(both.measured, Bytes(spill.0 + 5));
+        charge.memory.vram = Reading::missing(Gap::NoCounter, from);
+        let one = receipt(&[charge.clone()], &findings).unwrap();
+        assert_eq!(one.measured, spill, "it has no memory of its own");
+        charge.memory.vram = Reading::missing(Gap::Permission, from);
+        assert_eq!(receipt(&[charge], &findings), None, "unknown is not zero");
+    }
 
     proptest! {
         #[test]
