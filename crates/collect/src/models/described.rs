@@ -71,7 +71,8 @@ impl Described<'_> {
         Model {
             id: format!("m{}", self.before + 1).into(),
             name: name.unwrap_or(stem).into(),
-            path: self.first.path.clone(),
+            store_names: Vec::new(),
+            path: Reading::measured(self.first.path.clone(), path_from(&evidence, at)),
             format: "gguf",
             size_on_disk: self.size(),
             architecture: text(
@@ -90,8 +91,13 @@ impl Described<'_> {
             context_requested: self.context_requested(),
             context_used: self.context_used(&evidence),
             kind: header.map_or(ModelKind::Unknown, |h| kind(&h.kind())),
+            kind_hint: None,
             label,
             evidence,
+            conflict: None,
+            events: Vec::new(),
+            components: Vec::new(),
+            said: Vec::new(),
         }
     }
 
@@ -145,6 +151,26 @@ impl Described<'_> {
             (Some(server), true) => server.context,
             _ => Reading::missing(self.server_unasked.unwrap_or(Gap::NotFound), from(self.now)),
         }
+    }
+}
+
+/// Who told the path: the kernel where it did, else the strongest of the others.
+fn path_from(evidence: &[Evidence], now: Stamp) -> Provenance {
+    let kernel = |one: &&Evidence| matches!(one.kind, EvidenceKind::Mapped | EvidenceKind::Open);
+    let told = evidence.iter().find(kernel).or(evidence.first());
+    let (source, counter) = match told.map(|one| one.kind) {
+        Some(EvidenceKind::Mapped) => (Source::Proc, "maps"),
+        Some(EvidenceKind::Open) => (Source::Proc, "fd"),
+        Some(EvidenceKind::CommandLine) => (Source::CommandLine, "arguments"),
+        Some(EvidenceKind::Api) => (Source::Http, "model path"),
+        Some(EvidenceKind::Log) => (Source::Log, "model path"),
+        Some(EvidenceKind::Settings | EvidenceKind::Installed) => (Source::Settings, "model path"),
+        None => (Source::Program, "model path"),
+    };
+    Provenance {
+        source,
+        counter,
+        at: told.map_or(now, |one| one.at),
     }
 }
 

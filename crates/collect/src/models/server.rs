@@ -84,13 +84,8 @@ const fn from(counter: &'static str, at: Stamp) -> Provenance {
 
 fn said(props: &Poll, target: Target, now: Stamp) -> Option<Said> {
     let server = |state, at| Server {
-        kind: "llama-server",
-        port: target.port,
         own_port: target.behind,
-        state,
-        context: Reading::missing(Gap::NotFound, from("/props n_ctx", at)),
-        slots: Reading::missing(Gap::NotFound, from("/props total_slots", at)),
-        at,
+        ..Server::new("llama-server", target.port, state, Gap::NotFound, at)
     };
     let only = |server| {
         Some(Said {
