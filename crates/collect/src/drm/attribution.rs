@@ -42,8 +42,8 @@ pub struct Descriptor {
 pub struct Holder {
     /// Number.
     pub pid: u32,
-    /// Start time, ticks since boot.
-    pub start_ticks: u64,
+    /// Start time, ticks since boot; `None` where it cannot be told.
+    pub start_ticks: Option<u64>,
     /// Whether it has `/dev/kfd` open.
     pub has_kfd: bool,
     /// Whether it opens display nodes for others and keeps a copy, as session managers do.
@@ -61,7 +61,7 @@ pub struct Sample {
     pub is_complete: bool,
     /// Everybody who was found.
     pub holders: Vec<Holder>,
-    /// Processes whose descriptors cannot be listed.
+    /// Processes that live and whose descriptors could not be listed.
     pub unreadable: Vec<u32>,
 }
 
@@ -70,8 +70,8 @@ pub struct Sample {
 pub struct Row {
     /// Number.
     pub pid: u32,
-    /// Start time.
-    pub start_ticks: u64,
+    /// Start time; `None` where it cannot be told.
+    pub start_ticks: Option<u64>,
     /// The device.
     pub slot: u32,
     /// Device memory that is certainly the process's, bytes.
@@ -139,7 +139,7 @@ const WITHOUT_LOAD: [Gap; 7] = [
 pub(super) type ClientId = (u32, u64);
 
 /// A process by number and start time.
-pub(super) type ProcessId = (u32, u64);
+pub(super) type ProcessId = (u32, Option<u64>);
 
 /// Attribution over time: what is kept is the counters from which loads are computed.
 #[derive(Debug, Default)]

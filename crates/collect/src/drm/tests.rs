@@ -26,7 +26,7 @@ fn render(slot: u32, at_ns: u64, text: Fdinfo) -> Descriptor {
 fn holder(pid: u32, descriptors: Vec<Descriptor>) -> Holder {
     Holder {
         pid,
-        start_ticks: 1,
+        start_ticks: Some(1),
         has_kfd: false,
         keeps_sessions: false,
         descriptors,
@@ -212,7 +212,7 @@ fn a_process_that_took_over_a_client_has_no_baseline_of_its_own() {
     let lines = amd(1, 1, 0) + "drm-engine-gfx: 1000 ns\n";
     let mut look = |at_ns, start_ticks| {
         let mut it = holder(7, vec![render(0, at_ns, text(&lines))]);
-        it.start_ticks = start_ticks;
+        it.start_ticks = Some(start_ticks);
         attribution
             .take(&complete(at_ns, vec![it]), |_| false)
             .remove(0)

@@ -193,7 +193,7 @@ fn sample(
         .filter(|process| process.fds_readable)
         .map(|process| Holder {
             pid: process.pid,
-            start_ticks: process.start,
+            start_ticks: Some(process.start),
             keeps_sessions: false,
             has_kfd: process.fds.iter().any(|fd| fd.link == "/dev/kfd"),
             descriptors: process
