@@ -220,6 +220,8 @@ impl Drm {
             let held = |descriptor: &Descriptor| descriptor.slot == *slot;
             let mut descriptors = sample.holders.iter().flat_map(|holder| &holder.descriptors);
             let is_used = descriptors.any(held);
+            // Whoever has memory by way of the compute driver need not have a node open that can be seen.
+            let is_used = is_used || self.kfd.is_using(device);
             device.is_used = (sample.is_complete || is_used).then_some(is_used);
             let texts = sample.holders.iter().flat_map(|holder| &holder.descriptors);
             let mut texts = texts
@@ -233,12 +235,13 @@ impl Drm {
             });
         }
         let devices = &self.devices;
-        let times_not = |slot| {
+        let facts = |slot| {
             devices
                 .get(&slot)
-                .is_some_and(|device| device.found.driver == Driver::Amdgpu)
+                .map(DeviceState::facts)
+                .unwrap_or_default()
         };
-        self.rows = self.attribution.take(&sample, times_not);
+        self.rows = self.attribution.take(&sample, facts);
         self.search = Some(search.clone());
     }
 
@@ -294,6 +297,12 @@ impl Drm {
                 (*slot, described)
             })
             .collect()
+    }
+
+    /// Whether a process lives and its descriptors could not be listed.
+    pub(super) fn is_unreadable(&self, pid: u32) -> bool {
+        let search = self.search.as_ref();
+        search.is_some_and(|search| search.unreadable.contains(&pid))
     }
 
     /// Processes that cannot be looked at.
