@@ -86,7 +86,6 @@ impl Collector {
             };
             match found {
                 Ok(key) if is_same(&key) => rows.entry(key).or_default().charges.push(charge),
-                Ok(_) => {}
                 // It holds the device, and nothing else can be told of it.
                 Err(gap) if process.is_holder && process.start_ticks.is_none() => {
                     let key = ProcessKey {
@@ -100,7 +99,8 @@ impl Collector {
                     };
                     rows.entry(key).or_insert_with(unknown).charges.push(charge);
                 }
-                Err(_) => {}
+                // Another process has the number now, or none.
+                Ok(_) | Err(_) => {}
             }
         }
     }

@@ -384,8 +384,8 @@ mod tests {
         fn hostile_lines_are_read_without_a_panic(
             lines in prop::collection::vec(("drm-(total|engine|cycles|shared|resident|memory|total-cycles|engine-capacity)-?[a-z0-9:\\-]{0,6}", "[ \t]?[0-9]{0,22} ?(KiB|MiB|ns|Hz|)"), 0..20)
         ) {
-            let lines: String = lines.iter().map(|(key, value)| format!("{key}:{value}\n")).collect();
-            let it = Fdinfo::parse(&lines);
+            let lines: Vec<String> = lines.iter().map(|(key, value)| format!("{key}:{value}\n")).collect();
+            let it = Fdinfo::parse(&lines.concat());
             prop_assert!(it.regions.len() <= MAX_NAMES && it.engines.len() <= MAX_NAMES);
         }
 

@@ -57,7 +57,10 @@ fn resident(texts: &[&Fdinfo], wanted: Place) -> Result<u64, Gap> {
             }
             found = true;
             let bytes = plausible(here.unwrap_or(Err(Unreadable)))?;
-            sum = Some(sum_of(sum.unwrap_or(0), bytes)?);
+            sum = Some(match sum {
+                Some(sum) => sum_of(sum, bytes)?,
+                None => bytes,
+            });
         }
         if !found && required {
             return Err(Gap::UnreadableValue);
@@ -125,7 +128,11 @@ pub(super) fn displaced(texts: &[&Fdinfo]) -> Option<u64> {
         for region in regions(text, Place::Device) {
             let total = plausible(region.total?).ok()?;
             let here = plausible(region.resident?).ok()?;
-            sum = Some(sum_of(sum.unwrap_or(0), total.saturating_sub(here)).ok()?);
+            let away = total.saturating_sub(here);
+            sum = Some(match sum {
+                Some(sum) => sum_of(sum, away).ok()?,
+                None => away,
+            });
         }
     }
     sum

@@ -9,12 +9,13 @@ use model::{
 use raw::drm::{DeviceReads, DrmPlan, DrmSearch, DrmSweep, FIRST_RENDER_MINOR, SearchPlan};
 use raw::{Machine, Published, Stamped};
 
-use super::attribution::{Attribution, Descriptor, Holder, Node, Row, Sample};
+use super::attribution::{Attribution, Descriptor, DeviceFacts, Holder, Node, Row, Sample};
 use super::device_state::DeviceState;
 use super::discovery::{self, Driver};
 use super::fdinfo::Fdinfo;
 use super::kfd::Kfd;
 use super::memory::{Place, place};
+use super::sizes::Limits;
 
 /// How often devices are looked for again.
 const DISCOVER_EVERY_NS: u64 = 5_000_000_000;
@@ -33,6 +34,15 @@ const PATIENCE_MS: u64 = 3_000;
 
 /// Programs that open display nodes for a session, keep a copy and use none of it.
 const SESSION_KEEPERS: [&str; 3] = ["systemd-logind", "elogind-daemon", "seatd"];
+
+/// Of a device that has gone meanwhile nothing is known.
+const UNKNOWN: DeviceFacts = DeviceFacts {
+    has_user_queues: false,
+    limits: Limits {
+        vram: None,
+        system: None,
+    },
+};
 
 /// Slots of DRM devices, so that they are none of another driver's.
 const FIRST_SLOT: u32 = 0x1_0000;
@@ -235,12 +245,7 @@ impl Drm {
             });
         }
         let devices = &self.devices;
-        let facts = |slot| {
-            devices
-                .get(&slot)
-                .map(DeviceState::facts)
-                .unwrap_or_default()
-        };
+        let facts = |slot| devices.get(&slot).map_or(UNKNOWN, DeviceState::facts);
         self.rows = self.attribution.take(&sample, facts);
         self.search = Some(search.clone());
     }

@@ -94,9 +94,9 @@ impl Drm {
         now: Stamp,
     ) -> Objections {
         let claimed = claims.iter().filter_map(|claim| claim.vram.value());
-        let charged = self.rows_of(slot).map(|row| match row.vram_bounds {
-            Some(bounds) => bounds.low,
-            None => row.vram.unwrap_or(0),
+        let charged = self.rows_of(slot).filter_map(|row| match row.vram_bounds {
+            Some(bounds) => Some(bounds.low),
+            None => row.vram.ok(),
         });
         let together = claimed
             .map(|bytes| bytes.0)
@@ -121,8 +121,10 @@ impl Drm {
             return u64::MAX;
         };
         let own = self.kfd.figures(device, row.pid, now);
-        let own = own.and_then(|own| own.vram.value().map(|own| own.0));
-        wanted.saturating_sub(own.unwrap_or(0))
+        match own.and_then(|own| own.vram.value().copied()) {
+            Some(own) => wanted.saturating_sub(own.0),
+            None => wanted,
+        }
     }
 
     fn rows_of(&self, slot: u32) -> impl Iterator<Item = &Row> {
