@@ -270,6 +270,9 @@ fn current_level(files: &Files, path: &str) -> Answer<Megahertz> {
             .filter(|_| clock.to_ascii_lowercase().ends_with("mhz"))
             .ok_or(Gap::Malformed)?;
         let megahertz: u32 = digits.trim().parse().map_err(|_| Gap::Malformed)?;
+        if i64::from(megahertz) > MAX_HERTZ / 1_000_000 {
+            return Err(Gap::Implausible);
+        }
         if current.is_some_and(|other| other != megahertz) {
             return Err(Gap::Ambiguous);
         }
@@ -366,6 +369,7 @@ mod tests {
             ("\n", Err(Gap::NotSupported)),
             ("0: fast *\n", Err(Gap::Malformed)),
             ("0: 1: ägz *\n", Err(Gap::Malformed)),
+            ("0: 4294967295Mhz *\n", Err(Gap::Implausible)),
         ] {
             let level = current_level(&files(text), "/x").map(|answer| answer.value.0);
             assert_eq!(level, expected, "{text:?}");
