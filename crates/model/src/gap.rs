@@ -58,7 +58,7 @@ pub enum Gap {
     Internal,
     /// Nothing was found that could tell.
     NotFound,
-    /// The container runtime's naming was not recognised.
+    /// A naming, as that of a container runtime, or a version of a format that this program does not know.
     NotRecognised,
     /// The model's architecture is not known well enough to compute this.
     UnknownArchitecture,
@@ -211,7 +211,11 @@ impl Gap {
                 Some("please report it with a capture (gputaskman record)"),
             ),
             Self::NotFound => ("not_found", "nothing was found that could tell", None),
-            Self::NotRecognised => ("not_recognised", "the naming was not recognised", None),
+            Self::NotRecognised => (
+                "not_recognised",
+                "the naming or format is none that this program knows",
+                None,
+            ),
             Self::UnknownArchitecture => (
                 "unknown_architecture",
                 "the model's architecture is not known well enough to compute this",

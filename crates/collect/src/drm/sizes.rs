@@ -159,7 +159,8 @@ pub(super) fn doubts(text: &Fdinfo) -> BTreeSet<Gap> {
         here.any(|here| match here {
             Some(Err(Unreadable)) => true,
             Some(Ok(_)) => false,
-            None => has_required_regions(text),
+            // Where the keys of shares are missing too, that alone is the reason.
+            None => has_required_regions(text) && !is_legacy,
         })
     });
     if unread {
