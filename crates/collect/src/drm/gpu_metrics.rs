@@ -5,7 +5,7 @@
 
 use model::Gap;
 
-/// What a table says. [`Gap::NotSupported`]: not in this version, or the driver filled in all ones;
+/// What a table says. [`Gap::NoCounter`]: not in this version; [`Gap::NotSupported`]: the driver filled in all ones;
 /// [`Gap::Implausible`]: a load above 100 % or a temperature above 200 °C.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Metrics {
@@ -118,7 +118,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Metrics, Gap> {
     };
     let unit = if layout.hundredths { 100.0 } else { 1.0 };
     let up_to = |most: f64, offset: Option<usize>| {
-        let value = f64::from(provided(offset.ok_or(Gap::NotSupported)?)?) / unit;
+        let value = f64::from(provided(offset.ok_or(Gap::NoCounter)?)?) / unit;
         if value <= most {
             Ok(value)
         } else {
@@ -143,13 +143,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Metrics, Gap> {
     Ok(Metrics {
         graphics: percent(layout.graphics),
         memory: percent(layout.memory),
-        video: layout.video.ok_or(Gap::NotSupported).and_then(video),
+        video: layout.video.ok_or(Gap::NoCounter).and_then(video),
         edge: celsius(layout.edge),
         hotspot: celsius(layout.hotspot),
         memory_temperature: celsius(layout.memory_temperature),
         fan: layout
             .fan
-            .ok_or(Gap::NotSupported)
+            .ok_or(Gap::NoCounter)
             .and_then(provided)
             .map(f64::from),
     })
@@ -212,19 +212,27 @@ mod tests {
             fan: Ok(900.0),
         };
         assert_eq!(parse(&card), Ok(expected));
+        let on_a_processor = Metrics {
+            memory: Err(Gap::NoCounter),
+            hotspot: Err(Gap::NoCounter),
+            memory_temperature: Err(Gap::NoCounter),
+            fan: Err(Gap::NoCounter),
+            ..NOTHING
+        };
         let processor = table(120, 2, 1, &[(4, 2512), (28, 750), (30, 10_001)]);
         let expected = Metrics {
             edge: Ok(25.12),
             graphics: Ok(7.5),
             video: Err(Gap::Implausible),
-            ..NOTHING
+            ..on_a_processor
         };
         assert_eq!(parse(&processor), Ok(expected));
         let newer = table(264, 3, 0, &[(4, 3812), (42, 3), (44, 150)]);
         let expected = Metrics {
             edge: Ok(38.12),
+            graphics: Err(Gap::NoCounter),
             video: Ok(1.5),
-            ..NOTHING
+            ..on_a_processor
         };
         assert_eq!(parse(&newer), Ok(expected));
     }
@@ -246,7 +254,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_true_is_implausible_and_not_missing() {
-        let it = parse(&table(120, 1, 3, &[(16, 101), (18, 100), (4, 201), (6, 200)])).unwrap();
+        let it = parse(&table(
+            120,
+            1,
+            3,
+            &[(16, 101), (18, 100), (4, 201), (6, 200)],
+        ))
+        .unwrap();
         let expected = Metrics {
             graphics: Err(Gap::Implausible),
             memory: Ok(100.0),
