@@ -312,7 +312,7 @@ fn container_facts(it: &mut Paragraph, container: &Container, look: Look) {
     if container
         .name
         .value()
-        .is_none_or(|named| *named.name != *container.id && !output::format::is_blank(&named.name))
+        .is_none_or(|named| *named.name != *container.id && !model::names::is_blank(&named.name))
     {
         let name = figure::measured(&container.name, look, |named| {
             figure::clean(&named.name).into_owned()

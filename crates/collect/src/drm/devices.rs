@@ -1,5 +1,6 @@
 //! A DRM device as the snapshot has it.
 
+use model::names::name_in;
 use model::{
     Device, DeviceDetails, DeviceKind, DeviceMemory, Gap, Measured, PowerState, Provenance,
     Reading, Source, Stamp, Text, Total, Vendor,
@@ -88,10 +89,12 @@ impl DeviceState {
             return Reading::measured(Text::clone(name), from(Source::Sysfs, "product_name", now));
         }
         if let Ok((at, name)) = self.listed_name.text()
-            && !name.trim().is_empty()
+            && let Some(name) = name_in(&name)
         {
-            let name = Text::from(name.trim());
-            return Reading::measured(name, from(Source::Program, "lists of PCI device names", at));
+            return Reading::measured(
+                name.into(),
+                from(Source::Program, "lists of PCI device names", at),
+            );
         }
         let maker = match self.found.vendor {
             Vendor::Nvidia => "NVIDIA",

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::names::{is_blank, name_in};
 use model::{DeviceKey, Gap, PciAddress, Text, Vendor};
 use raw::drm::FIRST_RENDER_MINOR;
 use raw::{Inline, Machine, Reply};
@@ -193,7 +194,7 @@ fn device(
         Driver::Amdgpu => {
             if found.has("product_name") {
                 let product = small(machine, &found.file("product_name")).ok();
-                found.product = product.filter(|name| !name.is_empty());
+                found.product = product.and_then(|text| name_in(&text).map(Text::from));
             }
             // Hardware id 12 is the video engine, UVD or VCN.
             let version = small(machine, &found.file("ip_discovery/die/0/12/0/major"));
@@ -294,7 +295,9 @@ pub(super) fn hwmon(machine: &mut dyn Machine, device: &Found) -> Option<Hwmon> 
                 let Some(channel) = attribute.strip_suffix("_label") else {
                     continue;
                 };
-                if let Ok(label) = small(machine, &format!("{folder}/{attribute}")) {
+                if let Ok(label) = small(machine, &format!("{folder}/{attribute}"))
+                    && !is_blank(&label)
+                {
                     labels.insert(channel.into(), label);
                 }
             }
