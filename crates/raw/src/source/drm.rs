@@ -3,6 +3,8 @@
 //! A sweep is planned by the collector, because only it knows which files a device has and which of them would wake
 //! it; it is read on a thread of its own, because a driver can hang in any of these reads.
 
+mod known;
+
 use std::sync::Arc;
 
 use model::{Gap, Stamp, Text};
@@ -10,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::Answer;
 use crate::source::reads::Reply;
+
+pub use known::known_lines;
 
 /// What a sweep reads.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -97,7 +101,7 @@ pub struct DrmDescriptor {
     pub minor: u32,
     /// Whether the node has been removed since it was opened.
     pub is_deleted: bool,
-    /// `/proc/PID/fdinfo/FD`, without the name that the client gives itself.
+    /// [`known_lines`] of `/proc/PID/fdinfo/FD`.
     pub text: Answer<Arc<[u8]>>,
 }
 

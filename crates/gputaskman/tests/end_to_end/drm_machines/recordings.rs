@@ -26,6 +26,28 @@ fn a_recording_of_a_machine_with_such_devices_says_the_same_again() {
     }
 }
 
+#[test]
+fn keys_and_values_that_are_not_known_are_in_no_recording_at_any_level() {
+    let folder = machine("amd-card");
+    let file = "proc/200/fdinfo/5";
+    let text = std::fs::read_to_string(folder.at(file)).unwrap();
+    let hostile = "drm-client-name:\tcanaryname\nx-canarykey:\t1\namd-canarydriver:\t1 KiB\n\
+                   drm-total-canary region:\t1\ndrm-total-\u{1b}[31mcanaryescape:\t1\n\
+                   drm-purgeable-vram:\tcanaryvalue\ndrm-shared-doorbell:\tcanaryshare\ncanaryline\n";
+    folder.write(file, format!("{text}{hostile}"));
+    for redact in ["none", "paths", "strict"] {
+        let file = folder.at(&format!("{redact}.ndjson"));
+        let line = format!("record --json --duration 1 -i 0.5 --redact {redact} -o");
+        let recorded = Program::line(&line).arg(&file).root(folder.path()).run();
+        recorded.ended(0);
+        let capture = std::fs::read_to_string(&file).unwrap();
+        assert!(capture.contains("fdinfo 200@"), "{redact}");
+        for text in [&*capture, recorded.text()] {
+            assert!(!text.contains("canary"), "{redact}");
+        }
+    }
+}
+
 /// Refreshes of a recording in memory.
 fn recorded(root: &Path, refreshes: usize) -> Capture {
     let live = live(root);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use model::{Gap, Text};
 use raw::drm::{
     DeviceReads, DrmDescriptor, DrmDevice, DrmHolder, DrmPlan, DrmSearch, DrmSweep, SearchPlan,
+    known_lines,
 };
 use raw::{Answer, Reply, Stamped};
 use rustix::io::Errno;
@@ -28,9 +29,6 @@ const TEXT_BOUND: usize = 16 * 1024;
 
 /// Descriptors read in one sweep; a desktop has about forty.
 const MAX_TEXTS: usize = 4_096;
-
-/// What a client calls itself may say more of a person than of the machine, and is not needed.
-const LEFT_OUT: &[u8] = b"drm-client-name";
 
 /// One thread's reader of DRM devices.
 pub(crate) struct DrmDriver {
@@ -252,15 +250,9 @@ impl DrmDriver {
         read_all(&file, &mut self.buffer, TEXT_BOUND)
             .map_err(|error: Unread| error.gap(gap_of_process))?;
         let at = clock::stamp();
-        let lines = self.buffer.split_inclusive(|byte| *byte == b'\n');
-        let kept: Vec<u8> = lines
-            .filter(|line| !line.starts_with(LEFT_OUT))
-            .flatten()
-            .copied()
-            .collect();
         Ok(Stamped {
             at,
-            value: kept.into(),
+            value: known_lines(&self.buffer).into(),
         })
     }
 }
