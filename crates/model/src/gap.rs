@@ -94,6 +94,8 @@ pub enum Gap {
     NoBaseline,
     /// Nobody uses the device, and reading this would keep it awake.
     LeftAlone,
+    /// Whether the device sleeps cannot be told, and reading this could wake it.
+    PowerUnknown,
     /// Work submitted past the kernel (`ROCm`), which it does not time.
     Kfd,
     /// The process listens in its own network namespace, and nothing on this machine's loopback leads there.
@@ -289,6 +291,11 @@ impl Gap {
                 "nobody uses the device, and reading this would keep it from falling asleep",
                 None,
             ),
+            Self::PowerUnknown => (
+                "power_unknown",
+                "whether the device sleeps cannot be told, and reading this could wake it",
+                None,
+            ),
             Self::Kfd => (
                 "kfd",
                 "ROCm submits work past the kernel, which therefore does not time it",
@@ -356,6 +363,7 @@ impl Gap {
         Self::SharedBuffers,
         Self::NoBaseline,
         Self::LeftAlone,
+        Self::PowerUnknown,
         Self::Kfd,
         Self::OtherNetwork,
         Self::UnprovenForward,

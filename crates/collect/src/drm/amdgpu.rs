@@ -128,7 +128,7 @@ pub(super) fn describe(
             .map(Percent)
     });
     let hertz = |counter, name| {
-        readings.number(
+        readings.monitored(
             counter,
             monitored(name).as_deref(),
             0..=MAX_HERTZ,
@@ -157,7 +157,7 @@ pub(super) fn describe(
         })
     };
     device.power_limit = watts("hwmon power1_cap", "power1_cap");
-    device.fan = readings.number("hwmon pwm1", monitored("pwm1").as_deref(), 0..=255, |pwm| {
+    device.fan = readings.monitored("hwmon pwm1", monitored("pwm1").as_deref(), 0..=255, |pwm| {
         Percent(f64::from(u8::try_from(pwm).unwrap_or(u8::MAX)) / 2.55)
     });
     device.pcie_generation = readings.read(
@@ -171,7 +171,7 @@ pub(super) fn describe(
         lanes,
     );
     let fan = or(
-        readings.number(
+        readings.monitored(
             "hwmon fan1_input",
             monitored("fan1_input").as_deref(),
             0..=100_000,

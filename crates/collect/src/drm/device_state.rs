@@ -1,7 +1,7 @@
 //! One device over time: what is known of it, and what is read of it next.
 
-use model::{DeviceKind, Stamp, Text};
-use raw::drm::DeviceReads;
+use model::{DeviceKind, Gap, Stamp, Text};
+use raw::drm::{DeviceReads, why_left_alone};
 use raw::{Machine, Question};
 
 use super::classes::Video;
@@ -68,7 +68,7 @@ impl DeviceState {
         }
         // Its folder may have to be asked for of a device that is on.
         let status = discovery::small(machine, &self.found.file("power/runtime_status"));
-        if matches!(status.as_deref(), Ok("suspended" | "suspending")) {
+        if why_left_alone(status.as_deref().map(str::as_bytes).map_err(|gap| *gap)).is_some() {
             return;
         }
         self.has_sought_hwmon = true;
@@ -127,9 +127,10 @@ impl DeviceState {
         }
     }
 
-    pub(super) fn is_asleep(&self) -> bool {
-        let status = self.files.text(&self.found.file("power/runtime_status"));
-        status.is_ok_and(|status| matches!(status.value, "suspended" | "suspending"))
+    /// Why what could wake it is not read: it sleeps, or whether it does cannot be told.
+    pub(super) fn why_left_alone(&self) -> Option<Gap> {
+        let status = self.files.bytes(&self.found.file("power/runtime_status"));
+        why_left_alone(status.map(|status| status.value))
     }
 
     pub(super) fn has_counters(&self) -> bool {

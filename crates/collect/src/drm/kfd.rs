@@ -84,6 +84,14 @@ impl Kfd {
         })
     }
 
+    /// The node whose number is that of no other: what is said of a number that two devices have is of neither.
+    fn only_node_of(&self, device: &Found) -> Option<&KfdNode> {
+        let found = self.node_of(device)?;
+        let mut nodes = self.nodes.iter();
+        let has_twin = nodes.any(|it| it.gpu_id == found.gpu_id && !std::ptr::eq(it, found));
+        (!has_twin).then_some(found)
+    }
+
     /// Size of the device's memory bank, which is all of the reachable system memory where it has none of its own.
     pub(super) fn bank_of(&self, device: &Found) -> Option<u64> {
         self.nodes
@@ -95,7 +103,7 @@ impl Kfd {
 
     /// What to read of the processes on a device.
     pub(super) fn reads(&self, device: &Found) -> Vec<Text> {
-        let Some(node) = self.node_of(device) else {
+        let Some(node) = self.only_node_of(device) else {
             return Vec::new();
         };
         let files = |pid: &u32| {
@@ -117,7 +125,7 @@ impl Kfd {
         device: &Found,
         rates: &'a Rates,
     ) -> impl Iterator<Item = u32> + 'a {
-        let gpu_id = self.node_of(device).map(|node| node.gpu_id);
+        let gpu_id = self.only_node_of(device).map(|node| node.gpu_id);
         let moved = move |pid: &u32| {
             gpu_id.is_some_and(|gpu_id| rates.has_moved(&stats_file(*pid, gpu_id, "evicted_ms")))
         };
@@ -133,7 +141,7 @@ impl Kfd {
         rates: &Rates,
         now: Stamp,
     ) -> Option<KfdFigures> {
-        let node = self.node_of(device)?;
+        let node = self.only_node_of(device)?;
         if !self.processes.contains(&pid) {
             return None;
         }
@@ -141,6 +149,7 @@ impl Kfd {
             files,
             now,
             unasked: Gap::Pending,
+            unmonitored: Gap::NoCounter,
         };
         let copy_path = copy_file(pid, node.gpu_id);
         let copy = rates.reading(readings, "sdma", Some(&copy_path));

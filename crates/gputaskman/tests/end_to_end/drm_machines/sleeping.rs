@@ -113,6 +113,43 @@ fn a_sleeping_card_is_not_asked_for_anything_that_would_wake_it() {
 }
 
 #[test]
+fn a_card_of_which_nobody_knows_whether_it_sleeps_is_not_asked_either() {
+    let folder = machine("amd-card");
+    let card = "sys/class/drm/card1/device";
+    let status = format!("{card}/power/runtime_status");
+    let mut guarded = Vec::new();
+    let is_guarded = |path: &str| {
+        ["hwmon", "busy_percent", "pp_dpm", "gpu_metrics", "link"]
+            .iter()
+            .any(|name| path.contains(name))
+    };
+    files_below(&folder.at(card), &is_guarded, &mut guarded);
+    for (text, gap, is_left_alone) in [
+        ("", Gap::PowerUnknown, true),
+        ("\n", Gap::PowerUnknown, true),
+        ("error\n", Gap::PowerUnknown, true),
+        ("dozing\n", Gap::PowerUnknown, true),
+        ("suspended\n", Gap::Asleep, true),
+        ("unsupported\n", Gap::PowerUnknown, false),
+    ] {
+        folder.write(&status, text);
+        let mut snapshot = None;
+        let count = opened(&guarded, || snapshot = Some(look(folder.path())));
+        let device = &snapshot.as_ref().unwrap().devices[0];
+        assert_eq!(count == 0, is_left_alone, "{text:?}");
+        // Also of what has to be looked for first.
+        for reading in [device.gpu.gap(), device.temperature.gap(), device.fan.gap()] {
+            assert_eq!(reading == Some(gap), is_left_alone, "{text:?}: {reading:?}");
+        }
+        assert!(device.memory.used.value().is_some(), "that wakes nothing");
+    }
+    // Where there is no such file, nothing is put to sleep.
+    fs::remove_file(folder.at(&status)).unwrap();
+    let count = opened(&guarded, || drop(look(folder.path())));
+    assert!(count > 0);
+}
+
+#[test]
 fn an_unused_card_that_may_sleep_is_left_alone_after_the_first_look() {
     let folder = machine("amd-card");
     for pid in [100, 200, 300, 400, 401] {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use model::{Gap, Text};
 use raw::drm::{
     DeviceReads, DrmDescriptor, DrmDevice, DrmHolder, DrmPlan, DrmSearch, DrmSweep, SearchPlan,
-    known_lines,
+    known_lines, why_left_alone,
 };
 use raw::{Answer, Reply, Stamped};
 use rustix::io::Errno;
@@ -92,8 +92,15 @@ impl DrmDriver {
         if !reads.status.is_empty() {
             // Reading it touches nothing, so that a device that hangs can be asked too.
             let status = self.file(&reads.status);
-            if left_alone.is_none() && is_asleep(&status) {
-                left_alone = Some(Gap::Asleep);
+            if left_alone.is_none() {
+                left_alone = why_left_alone(match &status {
+                    Ok(Stamped {
+                        value: Reply::Bytes(text),
+                        ..
+                    }) => Ok(text),
+                    Ok(_) => Err(Gap::Malformed),
+                    Err(gap) => Err(*gap),
+                });
             }
             files.push((Text::clone(&reads.status), status));
         }
@@ -263,10 +270,4 @@ fn is_open(process: &Process, fd: u32) -> bool {
 
 fn fds(process: &OwnedFd) -> Result<OwnedFd, Errno> {
     beneath::folder_in(process.as_fd(), "fd")
-}
-
-/// What is asleep or about to be. Whatever else the file says, and a device without the file, is awake.
-fn is_asleep(status: &Answer<Reply>) -> bool {
-    matches!(status, Ok(Stamped { value: Reply::Bytes(text), .. })
-        if matches!(text.trim_ascii(), b"suspended" | b"suspending"))
 }
