@@ -171,27 +171,8 @@ fn mig_instances_that_are_not_told_have_their_reason_and_refused_slots_are_count
 
 #[test]
 fn a_container_with_a_name_of_blanks_is_shown_by_its_identifier() {
-    let from = Provenance {
-        source: Source::ContainerState,
-        counter: "config.v2.json",
-        at: model::sample::AT,
-    };
     let shown = |name: &str| {
-        let mut snapshot = model::sample::workstation();
-        let name = ContainerName {
-            name: name.into(),
-            pod: None,
-            namespace: None,
-        };
-        for process in &mut snapshot.processes {
-            let container = Container {
-                runtime: "docker",
-                id: "0123456789ab".into(),
-                pod_uid: None,
-                name: Reading::measured(name.clone(), from),
-            };
-            process.container = Reading::measured(Some(container), from);
-        }
+        let snapshot = model::sample::in_containers_named(name);
         let mut app = app(snapshot, (220, 60));
         let table = text(&draw(&app));
         press(&mut app, "Enter");
@@ -199,10 +180,10 @@ fn a_container_with_a_name_of_blanks_is_shown_by_its_identifier() {
     };
     let (named, _) = shown("embeddings");
     assert!(named.contains("embeddings 0123456789ab"), "{named}");
-    let (expected, inspector) = shown(" ");
+    let (expected, inspector) = shown("");
     assert!(expected.contains("docker 0123456789ab"), "{expected}");
     assert!(inspector.contains("docker 0123456789ab"), "{inspector}");
-    for name in ["   ", "\u{1b}\u{7}", "\t\n", "\u{200b}\u{202e}"] {
+    for name in model::sample::NO_NAMES {
         assert_eq!(
             shown(name),
             (expected.clone(), inspector.clone()),
