@@ -129,16 +129,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Metrics, Gap> {
     let celsius = |offset| up_to(200.0, offset);
     let video = |(first, count): (usize, usize)| {
         let engines = (0..count).map(|number| percent(Some(first + 2 * number)));
+        let engines: Vec<Result<f64, Gap>> = engines.collect();
         // One that cannot be true says more than one that is not there.
-        engines.fold(Err(Gap::NotSupported), |busiest, engine| {
-            match (busiest, engine) {
-                (Ok(busiest), Ok(share)) => Ok(f64::max(busiest, share)),
-                (Ok(share), Err(Gap::NotSupported)) | (Err(Gap::NotSupported), Ok(share)) => {
-                    Ok(share)
-                }
-                (Err(gap), Err(Gap::NotSupported)) | (_, Err(gap)) | (Err(gap), _) => Err(gap),
-            }
-        })
+        if engines.contains(&Err(Gap::Implausible)) {
+            return Err(Gap::Implausible);
+        }
+        let busiest = engines.into_iter().flatten().reduce(f64::max);
+        busiest.ok_or(Gap::NotSupported)
     };
     Ok(Metrics {
         graphics: percent(layout.graphics),

@@ -255,6 +255,46 @@ fn none_idle_and_unknown_event_reasons_are_told_apart() {
 }
 
 #[test]
+fn no_process_is_told_from_none_that_could_be_seen() {
+    let shown = |change: fn(&mut model::Snapshot)| {
+        let mut snapshot = model::sample::radeon();
+        snapshot.processes.clear();
+        snapshot.process_status.hidden = 0;
+        snapshot.process_status.scan = model::ScanState::Complete;
+        change(&mut snapshot);
+        text(&draw(&app(snapshot, (140, 45))))
+    };
+    let nobody = "no process holds memory on this GPU";
+    for (change, expected) in [
+        ((|_| {}) as fn(&mut model::Snapshot), nobody),
+        (
+            |it| it.process_status.hidden = 3,
+            "no process that can be looked at holds memory here; others cannot be",
+        ),
+        (
+            |it| it.process_status.scan = model::ScanState::Partial,
+            "not all of them have been looked at",
+        ),
+        (
+            |it| it.devices[0].memory.attributed.lists_missing = true,
+            "a list of the driver could not be read",
+        ),
+        (
+            |it| {
+                // What NVIDIA's driver lists is everybody's.
+                it.process_status.hidden = 3;
+                it.devices[0].vendor = model::Vendor::Nvidia;
+            },
+            nobody,
+        ),
+    ] {
+        let screen = shown(change);
+        assert!(screen.contains(expected), "{expected}\n{screen}");
+        assert_eq!(screen.contains(nobody), expected == nobody);
+    }
+}
+
+#[test]
 fn all_devices() {
     let mut app = app(model::sample::servers(), (140, 45));
     press(&mut app, "7 A");

@@ -75,9 +75,9 @@ fn a_text_of_a_device_that_is_not_here_is_shown_with_its_node_and_not_charged() 
     let text = |place: &str| {
         let texts = fs::read_to_string(folder.at("proc/200/fdinfo/5")).unwrap();
         let lines = texts.lines().filter(|line| !line.starts_with("drm-client"));
-        let lines = lines.map(|line| match line.starts_with("drm-pdev") {
-            true => format!("drm-pdev:\t{place}\n"),
-            false => format!("{line}\n"),
+        let lines = lines.map(|line| match line.strip_prefix("drm-pdev:") {
+            Some(_) => format!("drm-pdev:\t{place}\n"),
+            None => format!("{line}\n"),
         });
         lines.collect::<String>() + "drm-client-id:\t77777\n"
     };
