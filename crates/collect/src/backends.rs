@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use model::{SourceState, SourceStatus, Stamp, Text};
+use model::{Device, Mode, Notice, PciAddress, Severity, SourceState, SourceStatus, Stamp, Text};
 use raw::MachineFacts;
 
 use crate::drm::Drm;
-use crate::host::Host;
+use crate::host::{self, Host};
 use crate::nvml::Nvml;
 
 /// A source of devices and processes.
@@ -48,6 +48,54 @@ pub(crate) fn statuses(evidence: &Evidence<'_>) -> Vec<SourceStatus> {
         .collect()
 }
 
+/// GPUs on the bus that stand beside `devices` and of which nothing is known, each with the reason: without any device
+/// the state of every source is told.
+pub(crate) fn unread(evidence: &Evidence<'_>, devices: &[Device]) -> Vec<Notice> {
+    let host = evidence.host;
+    if devices.is_empty() || host.mode() == Mode::Wsl {
+        return Vec::new();
+    }
+    let nvml = evidence.nvml.status(evidence.facts);
+    let is_shown = |address: PciAddress| {
+        let mut places = devices.iter().filter_map(|device| device.pci.value());
+        places.any(|place| *place == address)
+    };
+    let on_bus = host.bus().unwrap_or(&[]).iter();
+    let unread = on_bus.filter(|found| !is_shown(found.address));
+    let notices = unread.filter_map(|found| {
+        let (maker, why) = match (found.vendor, nvml.state) {
+            (host::NVIDIA, _) if found.other_driver => {
+                ("NVIDIA", "another driver than NVIDIA's has it".to_owned())
+            }
+            (host::NVIDIA, SourceState::Absent) => {
+                ("NVIDIA", "there is no NVIDIA driver library".to_owned())
+            }
+            (host::NVIDIA, SourceState::Error | SourceState::Denied) => {
+                ("NVIDIA", nvml.detail.to_string())
+            }
+            (AMD, _) => ("AMD", NO_NODE.to_owned()),
+            (INTEL, _) => ("Intel", NO_NODE.to_owned()),
+            _ => return None,
+        };
+        Some(Notice {
+            code: "device_unread",
+            severity: Severity::Info,
+            subject: found.address.to_string().into(),
+            text: format!("no figures of the {maker} GPU at {}: {why}", found.address).into(),
+        })
+    });
+    notices.collect()
+}
+
+/// PCI vendor id of AMD.
+const AMD: u32 = 0x1002;
+
+/// PCI vendor id of Intel.
+const INTEL: u32 = 0x8086;
+
+/// Why a device is not among those of the kernel's drivers.
+const NO_NODE: &str = "no driver has made a node of it in /sys/class/drm";
+
 fn status(
     id: &'static str,
     state: SourceState,
@@ -82,9 +130,9 @@ fn pci(evidence: &Evidence<'_>) -> SourceStatus {
             let mut detail = String::from("display devices:");
             for device in devices {
                 let vendor = match device.vendor {
-                    0x10de => "NVIDIA",
-                    0x1002 => "AMD",
-                    0x8086 => "Intel",
+                    host::NVIDIA => "NVIDIA",
+                    AMD => "AMD",
+                    INTEL => "Intel",
                     0x1a03 => "ASPEED (server management)",
                     0x1234 | 0x1af4 | 0x1b36 | 0x15ad => "virtual",
                     _ => "other",

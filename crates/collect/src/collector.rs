@@ -326,6 +326,7 @@ impl Collector {
             facts,
             now: tick.now,
         };
+        notices.extend(backends::unread(&evidence, &devices));
         let scan = if self.nvml.lists_are_current() && self.drm.is_search_complete() {
             ScanState::Complete
         } else {

@@ -33,3 +33,37 @@ pub(crate) fn notice(device: &Device) -> Option<Notice> {
         text: format!("GPU {index} reports {}", troubles.join("; ")).into(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use model::{Gap, Reading, sample};
+
+    use super::*;
+
+    #[test]
+    fn only_what_somebody_has_to_act_on_is_a_notice() {
+        let mut device = sample::workstation().devices.remove(0);
+        let from = device.details.vbios.known().unwrap().from;
+        let details = &mut device.details;
+        *details = model::DeviceDetails::missing(Gap::NotSupported, from);
+        assert!(notice(&device).is_none());
+        device.details.ecc.volatile.corrected = Reading::measured(9, from);
+        device.details.ecc.volatile.uncorrected = Reading::measured(0, from);
+        device.details.remapped_rows.pending = Reading::measured(false, from);
+        assert!(notice(&device).is_none());
+        device.details.ecc.volatile.uncorrected = Reading::measured(2, from);
+        device.details.remapped_rows.pending = Reading::measured(true, from);
+        device.details.remapped_rows.failed = Reading::measured(true, from);
+        device.details.retired_pages.pending = Reading::measured(true, from);
+        let it = notice(&device).unwrap();
+        assert_eq!((it.code, &*it.subject), ("memory_errors", "gpu:0"));
+        for words in [
+            "GPU 0 reports 2 uncorrected memory error(s)",
+            "may need replacement",
+            "needs a reset",
+            "needs a reboot",
+        ] {
+            assert!(it.text.contains(words), "{words}: {}", it.text);
+        }
+    }
+}

@@ -25,7 +25,7 @@ pub(crate) struct DisplayDevice {
     /// Whether its driver is another than the vendor's: then the vendor's library does not list it.
     pub(crate) other_driver: bool,
     pub(crate) power: Result<PowerState, Gap>,
-    /// Whether the kernel may suspend it; looked at while it is awake, and the last look stands.
+    /// Whether the kernel may suspend it; looked at while it does not sleep, and the last look stands.
     pub(crate) may_suspend: Option<Stamped<bool>>,
 }
 
@@ -283,7 +283,7 @@ fn may_suspend(
     address: PciAddress,
     power: Result<PowerState, Gap>,
 ) -> Option<Stamped<bool>> {
-    (power == Ok(PowerState::Active))
+    (power != Ok(PowerState::Suspended))
         .then(|| control(machine, address))
         .flatten()
 }

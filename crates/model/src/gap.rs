@@ -58,7 +58,7 @@ pub enum Gap {
     Internal,
     /// Nothing was found that could tell.
     NotFound,
-    /// The container runtime's naming was not recognised.
+    /// A naming, as that of a container runtime, or a version of a format that this program does not know.
     NotRecognised,
     /// The model's architecture is not known well enough to compute this.
     UnknownArchitecture,
@@ -94,6 +94,8 @@ pub enum Gap {
     NoBaseline,
     /// Nobody uses the device, and reading this would keep it awake.
     LeftAlone,
+    /// Whether the device sleeps cannot be told, and reading this could wake it.
+    PowerUnknown,
     /// Work submitted past the kernel (`ROCm`), which it does not time.
     Kfd,
     /// The process listens in its own network namespace, and nothing on this machine's loopback leads there.
@@ -211,7 +213,11 @@ impl Gap {
                 Some("please report it with a capture (gputaskman record)"),
             ),
             Self::NotFound => ("not_found", "nothing was found that could tell", None),
-            Self::NotRecognised => ("not_recognised", "the naming was not recognised", None),
+            Self::NotRecognised => (
+                "not_recognised",
+                "the naming or format is none that this program knows",
+                None,
+            ),
             Self::UnknownArchitecture => (
                 "unknown_architecture",
                 "the model's architecture is not known well enough to compute this",
@@ -285,6 +291,11 @@ impl Gap {
                 "nobody uses the device, and reading this would keep it from falling asleep",
                 None,
             ),
+            Self::PowerUnknown => (
+                "power_unknown",
+                "whether the device sleeps cannot be told, and reading this could wake it",
+                None,
+            ),
             Self::Kfd => (
                 "kfd",
                 "ROCm submits work past the kernel, which therefore does not time it",
@@ -352,6 +363,7 @@ impl Gap {
         Self::SharedBuffers,
         Self::NoBaseline,
         Self::LeftAlone,
+        Self::PowerUnknown,
         Self::Kfd,
         Self::OtherNetwork,
         Self::UnprovenForward,

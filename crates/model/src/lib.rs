@@ -20,6 +20,7 @@ pub mod gap;
 pub mod ids;
 pub mod matching;
 pub mod mig;
+pub mod names;
 pub mod process;
 pub mod reading;
 pub mod receipt;

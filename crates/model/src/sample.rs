@@ -13,28 +13,35 @@
 
 mod containers;
 mod details;
+mod hostile;
 mod instances;
+mod models;
 mod parts;
 mod radeon;
+mod stale;
 
 use crate::device::Device;
 use crate::gap::Gap;
 use crate::ids::PidSpace;
 use crate::matching::{MatchReason, PidMatch};
 use crate::mig::MigMode;
-use crate::process::{Charge, ChargedBytes, Process};
-use crate::reading::{InferenceBasis, Measured, Reading, Source};
+use crate::process::{Charge, Process};
+use crate::reading::{InferenceBasis, Reading, Source};
 use crate::receipt;
-use crate::snapshot::{Mode, PidNamespace, ScanState, Severity, Snapshot, SourceState};
-use crate::units::{Bytes, Celsius, Percent, Watts};
+use crate::snapshot::{Mode, PidNamespace, Severity, Snapshot, SourceState};
+use crate::units::Bytes;
 use crate::workload::{Category, EvidenceKind, Placement, SegmentKind, Server, ServerState};
+use models::{estimate, llama_server, model};
 use parts::{
-    BOTH, COMPUTE, GRAPHICS, LISTED, charge, device, estimate, from, gone, llama_server, load,
-    matched, model, notice, nvml, owned, process, snapshot, source,
+    BOTH, COMPUTE, GRAPHICS, LISTED, charge, device, from, gone, matched, notice, owned, process,
+    snapshot, source,
 };
 
+pub use containers::{NO_NAMES, in_containers_named};
+pub use hostile::hostile;
 pub use parts::{AT, ago};
 pub use radeon::radeon;
+pub use stale::stale;
 
 /// One GPU of 16 GB and twelve processes: a language model with model, evidence, parts, receipt and
 /// server; one whose size the driver hides; one on both lists; graphics; one that has exited; one in
@@ -345,155 +352,6 @@ pub fn no_gpu() -> Snapshot {
         ),
     ];
     it
-}
-
-/// Untrusted text everywhere: escapes, line breaks, direction overrides, wide and long names; and
-/// numbers that cannot be drawn.
-pub fn hostile() -> Snapshot {
-    let names = [
-        "\u{1b}[31mred\u{7}\u{1b}]0;title\u{7}",
-        "abc\u{202e}txt.exe\u{2066}\u{200f}",
-        "line\nbreak\ttab\r",
-        "\u{8d85}\u{9577}\u{3044}\u{540d}\u{524d}\u{306e}\u{51e6}\u{7406}\u{7a0b}\u{5e8f}",
-        "e\u{301}\u{301}\u{301}\u{301}\u{301}mile\u{200d}\u{feff}\u{1f469}\u{200d}\u{1f680}",
-        "",
-        "\u{9b}2J\u{85}\u{2028}after",
-    ];
-    let mut processes: Vec<Process> = names
-        .iter()
-        .zip(200_u32..)
-        .map(|(name, pid)| {
-            let on = charge(0, COMPUTE, owned(u64::from(pid)), 5.0);
-            process(pid, name, Category::Other, "none", on)
-        })
-        .collect();
-    if let Some(first) = processes.first_mut() {
-        let long = "\u{540d}very-long-model-name\u{202e}-".repeat(12);
-        first.models = vec![model(
-            "m1",
-            &long,
-            &[(EvidenceKind::Open, "\u{1b}[2J/models/\nx.gguf")],
-        )];
-        first.category = Category::Llm;
-        first.models.iter_mut().for_each(|model| {
-            model.quantization = nvml("Q4\u{1b}[0m\n_K".into(), "general.file_type");
-        });
-    }
-    if let Some(second) = processes.get_mut(1) {
-        second.container = containers::hostile();
-    }
-    if let Some(charge) = processes
-        .last_mut()
-        .and_then(|process| process.charges.last_mut())
-    {
-        charge.memory.vram = Reading::Known(ChargedBytes::Measured(Measured {
-            value: Bytes(u64::MAX),
-            from: from(Source::Nvml, LISTED),
-        }));
-        charge.engines.busiest = load(Percent(f64::NAN), "nvmlDeviceGetProcessUtilization");
-    }
-    let mut only = device(
-        0,
-        "GPU \u{1b}[1m\u{202e}\u{5de8}\u{5927}\n\u{5de8}\u{5927}",
-        16_376,
-        9000,
-    );
-    only.gpu = nvml(Percent(f64::INFINITY), "nvmlDeviceGetUtilizationRates.gpu");
-    only.power = nvml(Watts(f64::NAN), "nvmlDeviceGetPowerUsage");
-    only.temperature = nvml(Celsius(-5.0), "nvmlDeviceGetTemperature");
-    only.categories_normalized = true;
-    let mut it = snapshot(vec![only], processes);
-    it.host.name = Some("host\u{7}\nname\u{202e}".into());
-    it.notices.push(notice(
-        "memory_adds_up_to_more",
-        Severity::Warning,
-        "gpu:0\n",
-        "rows \u{1b}[5madd up\nto more than the driver's figure",
-    ));
-    it
-}
-
-/// A driver that last answered 7 s ago: old figures, one row whose load is pending, a total that is
-/// missing with the driver's own code, and a partial list.
-pub fn stale() -> Snapshot {
-    let on = |mib| charge(0, COMPUTE, owned(mib), 40.0);
-    let mut it = snapshot(
-        vec![device(0, "NVIDIA L40S", 46_068, 9001)],
-        vec![
-            process(700, "trainer", Category::Training, "cmdline", on(8000)),
-            process(701, "python3", Category::Ai, "runtime", on(900)),
-        ],
-    );
-    for device in &mut it.devices {
-        let memory = &mut device.memory;
-        let readings = [&mut memory.used, &mut memory.free, &mut memory.reserved];
-        readings.into_iter().for_each(age);
-        let loads = [
-            &mut device.gpu,
-            &mut device.memory_activity,
-            &mut device.encoder,
-        ];
-        loads.into_iter().for_each(age);
-        if let Reading::Known(rest) = &mut memory.unattributed {
-            rest.from.at = ago(7000);
-        }
-        age(&mut device.temperature);
-        age(&mut device.core_clock);
-        memory.total = gone(
-            Gap::DriverError(999),
-            Source::Nvml,
-            "nvmlDeviceGetMemoryInfo_v2",
-        );
-        device.power = gone(Gap::TimedOut, Source::Nvml, "nvmlDeviceGetPowerUsage");
-        device.power_limit = gone(
-            Gap::Pending,
-            Source::Nvml,
-            "nvmlDeviceGetEnforcedPowerLimit",
-        );
-        device.pcie_rx = gone(Gap::Stale, Source::Nvml, "nvmlDeviceGetPcieThroughput(RX)");
-        device.pcie_tx = gone(
-            Gap::FirstSample,
-            Source::Nvml,
-            "nvmlDeviceGetPcieThroughput(TX)",
-        );
-        device.counter_status = "no answer for 7 s; the figures are from before".into();
-    }
-    for charge in it
-        .processes
-        .iter_mut()
-        .flat_map(|process| &mut process.charges)
-    {
-        if let Reading::Known(ChargedBytes::Measured(measured)) = &mut charge.memory.vram {
-            measured.from.at = ago(7000);
-        }
-        charge.engines.busiest = gone(
-            Gap::Pending,
-            Source::Nvml,
-            "nvmlDeviceGetProcessUtilization",
-        );
-        charge.engines.compute = charge.engines.busiest;
-    }
-    it.process_status.scan = ScanState::Partial;
-    it.sources = vec![source(
-        "nvml",
-        SourceState::TimedOut,
-        "libnvidia-ml.so.1 has not answered for 7 s",
-        Some("look into the kernel log for the driver"),
-    )];
-    it.notices.push(notice(
-        "driver_hung",
-        Severity::Warning,
-        "gpu:0",
-        "the driver has not answered since 14:02:26 UTC",
-    ));
-    it.pending = true;
-    it
-}
-
-fn age<T>(reading: &mut Reading<Measured<T>>) {
-    if let Reading::Known(measured) = reading {
-        measured.from.at = ago(7000);
-    }
 }
 
 /// Every sample with its name.

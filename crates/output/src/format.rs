@@ -11,8 +11,7 @@ use model::{Celsius, ClocksEventReasons, Gap, Megahertz, Millijoules, Percent, S
 
 pub use size::{estimate, estimate_signed, rate, size, size_long, size_signed};
 pub use span::{age, utc_millis, utc_seconds};
-pub(crate) use width::is_invisible;
-pub use width::{display_width, fit, is_blank, middle_ellipsis, pad_end, pad_start, sanitize};
+pub use width::{display_width, fit, middle_ellipsis, pad_end, pad_start, sanitize};
 
 /// What a cell shows where there is no reading.
 pub const NOT_AVAILABLE: &str = "n/a";

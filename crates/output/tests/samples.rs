@@ -1,7 +1,7 @@
 //! The views of every sample, as a user sees them. Read the files in `snapshots/` in review: they
 //! must be aligned and complete, and show no zero for what is unknown.
 
-use model::{Container, ContainerName, Provenance, Reading, Selection, Source, sample};
+use model::{Selection, sample};
 use output::{json, text};
 
 #[test]
@@ -49,33 +49,14 @@ fn documents() {
 
 #[test]
 fn a_container_with_a_name_of_blanks_is_reported_by_its_identifier() {
-    let from = Provenance {
-        source: Source::ContainerState,
-        counter: "config.v2.json",
-        at: sample::AT,
-    };
     let reports = |name: &str| {
-        let mut snapshot = sample::workstation();
-        let name = ContainerName {
-            name: name.into(),
-            pod: None,
-            namespace: None,
-        };
-        for process in &mut snapshot.processes {
-            let container = Container {
-                runtime: "docker",
-                id: "0123456789ab".into(),
-                pod_uid: None,
-                name: Reading::measured(name.clone(), from),
-            };
-            process.container = Reading::measured(Some(container), from);
-        }
+        let snapshot = sample::in_containers_named(name);
         [70, 160].map(|width| text::report(&snapshot, width))
     };
     for report in reports("embeddings") {
         assert!(report.contains("embeddings"), "{report}");
     }
-    let expected = reports(" ");
+    let expected = reports("");
     for report in &expected {
         assert!(report.contains("0123456789ab"), "{report}");
         assert!(!report.contains("name  "), "{report}");
@@ -85,7 +66,7 @@ fn a_container_with_a_name_of_blanks_is_reported_by_its_identifier() {
         "{}",
         expected[1]
     );
-    for name in ["   ", "\u{1b}\u{7}", "\t\n", "\u{200b}\u{202e}"] {
+    for name in sample::NO_NAMES {
         assert_eq!(reports(name), expected, "{name:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use model::{
     Charge, Charged, ChargedBytes, ChargedPercent, Container, EvidenceLabel, Measured, Process,
-    Reading, Text,
+    Reading, Text, names::is_blank,
 };
 
 use crate::figure::{self, Figure};
@@ -362,13 +362,14 @@ fn charge_figure(row: Row<'_>, look: Look, show: impl FnOnce(&Charge) -> Figure)
 /// The name, or in words why there is none.
 pub(crate) fn name(process: &Process, look: Look) -> Figure {
     match &process.name {
-        Reading::Known(known) if known.value.trim().is_empty() => Figure::measured("(no name)"),
+        Reading::Known(known) if is_blank(&known.value) => Figure::measured("(no name)"),
         Reading::Known(known) => Figure::measured(figure::clean(&known.value).into_owned()),
         Reading::Missing(missing) => {
             let gap = Figure::gap(missing.gap, look);
             let text = match missing.gap {
                 model::Gap::OutsideNamespace => "(outside)",
                 model::Gap::Exited => "(exited)",
+                model::Gap::NotFound => "(no name)",
                 _ => return gap,
             };
             Figure {
@@ -411,7 +412,7 @@ fn is_inferred<T: Copy>(reading: &Reading<Charged<T>>) -> bool {
 fn container_name(container: &Container, cells: u16, look: Look) -> String {
     let id = figure::clean(&container.id);
     let name = container.name.value();
-    let name = name.filter(|named| !output::format::is_blank(&named.name));
+    let name = name.filter(|named| !is_blank(&named.name));
     let named = match name {
         Some(named) if *named.name == *container.id => return id.into_owned(),
         Some(named) => figure::clean(&named.label()).into_owned(),

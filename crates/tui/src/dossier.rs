@@ -1,8 +1,10 @@
 //! All that is known of one process, as paragraphs: the text of the inspector.
 
+mod charges;
+
 use model::{
-    Category, Charge, ChargedPercent, Container, DrmClients, Estimated, EvidenceLabel, Gap,
-    Measured, Model, Percent, PidMark, Process, Reading, ServerState, Snapshot,
+    Category, Charge, Container, EvidenceLabel, Model, PidMark, Process, Reading, ServerState,
+    Snapshot,
 };
 use ratatui::text::Line;
 
@@ -15,6 +17,9 @@ use crate::panels::OLD_MS;
 use crate::prose::{self, Paragraph, glued};
 use crate::theme::Look;
 use crate::view::View;
+use charges::charge_line;
+
+pub(crate) use charges::engines;
 
 /// Cells that labels take.
 pub(crate) const INDENT: usize = 8;
@@ -315,7 +320,7 @@ fn container_facts(it: &mut Paragraph, container: &Container, look: Look) {
     if container
         .name
         .value()
-        .is_none_or(|named| *named.name != *container.id && !output::format::is_blank(&named.name))
+        .is_none_or(|named| *named.name != *container.id && !model::names::is_blank(&named.name))
     {
         let name = figure::measured(&container.name, look, |named| {
             figure::clean(&named.name).into_owned()
@@ -408,130 +413,4 @@ fn evidence_line(snapshot: &Snapshot, model: &Model, look: Look) -> Paragraph {
     it.put("path ", look.plain());
     it.put(path.text.into_owned(), look.class(path.class));
     it
-}
-
-fn charge_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
-    let mut it = labelled(&format!("GPU {}", charge.device_index), look);
-    if let Some((gpu, compute)) = charge.instance {
-        it.put(glued(&format!("MIG {gpu}/{compute} ")), look.plain());
-        let instance = snapshot
-            .devices
-            .iter()
-            .filter(|device| device.index == charge.device_index)
-            .flat_map(|device| &device.instances)
-            .find(|instance| instance.ids() == charge.instance);
-        if let Some(instance) = instance {
-            instance_facts(&mut it, instance, look);
-        }
-    }
-    if charge.drm.is_none() {
-        it.put(
-            glued(&format!("list {}", charge.lists.label())),
-            look.plain(),
-        );
-    }
-    let memory = &charge.memory;
-    let vram = figure::charged(&memory.vram, look);
-    fact(&mut it, "VRAM", &vram, look);
-    // What the platform has no counter for is told once, with the reason, below.
-    let counted = |gap: Option<Gap>| gap != Some(Gap::NoCounter);
-    if counted(memory.spill.gap()) {
-        let spill = figure::charged(&memory.spill, look);
-        fact(&mut it, "SPILL", &spill, look);
-    }
-    if counted(memory.commit.gap()) {
-        let commit = figure::measured(&memory.commit, look, |size| figure::size(*size));
-        fact(&mut it, "commit", &commit, look);
-    }
-    if counted(memory.paged.gap()) {
-        let paged: &Reading<Estimated<_>> = &memory.paged;
-        fact(&mut it, "paged", &figure::estimated(paged, look), look);
-    }
-    for (name, reading) in engines(charge) {
-        if counted(reading.gap()) {
-            fact(&mut it, name, &figure::load(reading, look), look);
-        }
-    }
-    if let Some(drm) = &charge.drm {
-        clients(&mut it, drm, look);
-    }
-    it
-}
-
-fn share(reading: &Reading<Measured<Percent>>, look: Look) -> Figure {
-    figure::measured(reading, look, |share| figure::percent(*share))
-}
-
-/// What the open nodes of the device say beyond that.
-fn clients(it: &mut Paragraph, drm: &DrmClients, look: Look) {
-    for (name, reading) in &drm.other_engines {
-        let name = figure::clean(name);
-        dot(it, look);
-        it.put(
-            glued(&format!("{name} {}", share(reading, look).text)),
-            look.plain(),
-        );
-    }
-    let count = Figure::measured(drm.clients.to_string());
-    fact(it, "clients", &count, look);
-    if drm.vram_resident.known().is_some() && !drm.reasons.is_empty() {
-        let there = figure::measured(&drm.vram_resident, look, |size| figure::size(*size));
-        fact(it, "VRAM there, shared or not", &there, look);
-    }
-    if drm.vram_bounds.known().is_some() {
-        fact(
-            it,
-            "of its own",
-            &figure::estimated(&drm.vram_bounds, look),
-            look,
-        );
-    }
-    if drm
-        .displaced
-        .known()
-        .is_some_and(|displaced| displaced.high.0 > 0)
-    {
-        fact(
-            it,
-            "displaced",
-            &figure::estimated(&drm.displaced, look),
-            look,
-        );
-    }
-    if let Some(kfd) = &drm.kfd {
-        let size = figure::measured(&kfd.vram, look, |size| figure::size(*size));
-        fact(it, "KFD", &size, look);
-        fact(it, "KFD copy", &share(&kfd.copy, look), look);
-        let units = figure::measured(&kfd.occupied_units, look, ToString::to_string);
-        fact(it, "compute units", &units, look);
-        let evicted = figure::measured(&kfd.evicted_ms, look, |ms| output::format::age(*ms));
-        fact(it, "evicted for", &evicted, look);
-    }
-}
-
-/// Profile and memory of the instance, apart from what the process holds of it.
-fn instance_facts(it: &mut Paragraph, instance: &model::MigInstance, look: Look) {
-    if let Some(profile) = instance.profile() {
-        it.put(glued(&format!("{} ", figure::clean(profile))), look.plain());
-    }
-    let size = |reading| figure::measured(reading, look, |size| figure::size(*size)).text;
-    let (used, total) = (size(&instance.memory.used), size(&instance.memory.total));
-    it.put(glued(&format!("({used} of {total} in use) ")), look.dim());
-}
-
-/// The engines of a charge with their names.
-pub(crate) fn engines(charge: &Charge) -> [(&'static str, &Reading<ChargedPercent>); 10] {
-    let engines = &charge.engines;
-    [
-        ("GPU%", &engines.busiest),
-        ("3D", &engines.graphics),
-        ("compute", &engines.compute),
-        ("mem", &engines.memory),
-        ("copy", &engines.copy),
-        ("enc", &engines.encode),
-        ("dec", &engines.decode),
-        ("jpeg", &engines.jpeg),
-        ("ofa", &engines.ofa),
-        ("video", &engines.video),
-    ]
 }

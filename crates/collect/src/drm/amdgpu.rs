@@ -132,7 +132,7 @@ pub(super) fn describe(
             .map(Percent)
     });
     let hertz = |counter, name| {
-        readings.number(
+        readings.monitored(
             counter,
             monitored(name).as_deref(),
             0..=MAX_HERTZ,
@@ -161,7 +161,7 @@ pub(super) fn describe(
         })
     };
     device.power_limit = watts("hwmon power1_cap", "power1_cap");
-    device.fan = readings.number("hwmon pwm1", monitored("pwm1").as_deref(), 0..=255, |pwm| {
+    device.fan = readings.monitored("hwmon pwm1", monitored("pwm1").as_deref(), 0..=255, |pwm| {
         Percent(f64::from(u8::try_from(pwm).unwrap_or(u8::MAX)) / 2.55)
     });
     device.pcie_generation = readings.read(
@@ -175,7 +175,7 @@ pub(super) fn describe(
         lanes,
     );
     let fan = or(
-        readings.number(
+        readings.monitored(
             "hwmon fan1_input",
             monitored("fan1_input").as_deref(),
             0..=100_000,
@@ -183,10 +183,9 @@ pub(super) fn describe(
         ),
         || metrics.reading("gpu_metrics fan", |it| it.fan),
     );
-    let video = match share("vcn_busy_percent") {
-        Reading::Missing(_) => metrics.video(video_moved),
-        known @ Reading::Known(_) => known.map(|share| share.0),
-    };
+    let video = or(share("vcn_busy_percent").map(|share| share.0), || {
+        metrics.video(video_moved)
+    });
     device.sensors.extend([
         sensor("video_engine", "video engine", SensorUnit::Percent, video),
         sensor("fan_speed", "fan", SensorUnit::TurnsPerMinute, fan),
@@ -206,7 +205,7 @@ fn temperatures(
         let path = channel.map(|(hwmon, name)| hwmon.file(&format!("{name}_input")));
         celsius(readings, counter, path.as_deref())
     };
-    let table = |counter, pick: fn(&Metrics) -> Option<f64>| metrics.reading(counter, pick);
+    let table = |counter, pick: fn(&Metrics) -> Result<f64, Gap>| metrics.reading(counter, pick);
     let edge = or(of("edge", "hwmon temperature, edge"), || {
         table("gpu_metrics edge temperature", |it| it.edge).map(Celsius)
     });
@@ -238,7 +237,8 @@ fn percent(share: i64) -> Percent {
     Percent(f64::from(u8::try_from(share).unwrap_or(u8::MAX)))
 }
 
-/// The first reading, or the second where the first is missing and the second is not.
+/// The first reading, or the second where the first is missing and the second is not. Of two that are missing the
+/// reason of a file that is there says more than that another is not.
 fn or<T>(
     first: Reading<Measured<T>>,
     second: impl FnOnce() -> Reading<Measured<T>>,
@@ -247,7 +247,9 @@ fn or<T>(
         return first;
     }
     let second = second();
-    if second.known().is_some() {
+    let has_file = second.gap().is_some_and(|gap| gap != Gap::NoCounter);
+    let is_absent = first.gap() == Some(Gap::NoCounter);
+    if second.known().is_some() || (is_absent && has_file) {
         second
     } else {
         first
@@ -300,7 +302,7 @@ impl<'a> Table<'a> {
             Some(path) => readings.files.bytes(&path).and_then(|bytes| {
                 Ok(Stamped {
                     at: bytes.at,
-                    value: gpu_metrics::parse(bytes.value).ok_or(Gap::NotRecognised)?,
+                    value: gpu_metrics::parse(bytes.value)?,
                 })
             }),
         };
@@ -313,12 +315,12 @@ impl<'a> Table<'a> {
     fn reading(
         &self,
         counter: &'static str,
-        pick: impl FnOnce(&Metrics) -> Option<f64>,
+        pick: impl FnOnce(&Metrics) -> Result<f64, Gap>,
     ) -> Reading<Measured<f64>> {
         match &self.metrics {
             Ok(metrics) => match pick(&metrics.value) {
-                Some(value) => Reading::measured(value, sysfs(counter, metrics.at)),
-                None => Reading::missing(Gap::NotSupported, sysfs(counter, metrics.at)),
+                Ok(value) => Reading::measured(value, sysfs(counter, metrics.at)),
+                Err(gap) => Reading::missing(gap, sysfs(counter, metrics.at)),
             },
             Err(Gap::NotPresent) => self.readings.missing(counter, self.readings.unasked),
             Err(gap) => self.readings.missing(counter, *gap),

@@ -1,7 +1,7 @@
 //! One device over time: what is known of it, and what is read of it next.
 
 use model::{DeviceKind, Gap, Stamp, Text};
-use raw::drm::DeviceReads;
+use raw::drm::{DeviceReads, why_left_alone};
 use raw::{Machine, Question};
 
 use super::attribution::DeviceFacts;
@@ -71,7 +71,7 @@ impl DeviceState {
         }
         // Its folder may have to be asked for of a device that is on.
         let status = discovery::small(machine, &self.found.file("power/runtime_status"));
-        if matches!(status.as_deref(), Ok("suspended" | "suspending")) {
+        if why_left_alone(status.as_deref().map(str::as_bytes).map_err(|gap| *gap)).is_some() {
             return;
         }
         self.has_sought_hwmon = true;
@@ -153,16 +153,17 @@ impl DeviceState {
 
     /// Why a file that was not asked for was not.
     pub(super) fn unasked(&self) -> Gap {
-        match () {
-            () if self.is_asleep() => Gap::Asleep,
-            () if self.is_left_alone => Gap::LeftAlone,
-            () => Gap::Pending,
+        match self.why_left_alone() {
+            Some(gap) => gap,
+            None if self.is_left_alone => Gap::LeftAlone,
+            None => Gap::Pending,
         }
     }
 
-    pub(super) fn is_asleep(&self) -> bool {
-        let status = self.files.text(&self.found.file("power/runtime_status"));
-        status.is_ok_and(|status| matches!(status.value, "suspended" | "suspending"))
+    /// Why what could wake it is not read: it sleeps, or whether it does cannot be told.
+    pub(super) fn why_left_alone(&self) -> Option<Gap> {
+        let status = self.files.bytes(&self.found.file("power/runtime_status"));
+        why_left_alone(status.map(|status| status.value))
     }
 
     pub(super) fn has_counters(&self) -> bool {

@@ -1,5 +1,6 @@
 //! A DRM device as the snapshot has it.
 
+use model::names::name_in;
 use model::{
     Device, DeviceDetails, DeviceKind, DeviceMemory, Gap, Measured, PowerState, Provenance,
     Reading, Source, Stamp, Text, Total, Vendor,
@@ -14,11 +15,14 @@ use super::{amdgpu, intel};
 impl DeviceState {
     /// The device, without index and without what depends on processes.
     pub(super) fn device(&mut self, now: Stamp) -> Device {
-        let asleep = self.is_asleep();
+        let left_alone = self.why_left_alone();
+        let unasked = self.unasked();
+        let is_unsought = self.found.has("hwmon") && !self.has_sought_hwmon;
         let readings = Readings {
             files: &self.files,
             now,
-            unasked: self.unasked(),
+            unasked,
+            unmonitored: if is_unsought { unasked } else { Gap::NoCounter },
         };
         let mut device = blank(&self.found, now, unlisted(self.found.driver));
         device.name = self.name(now);
@@ -39,7 +43,7 @@ impl DeviceState {
             | Driver::Display
             | Driver::Accelerator => {}
         }
-        device.counter_status = self.status(asleep).into();
+        device.counter_status = self.status(left_alone).into();
         device
     }
 
@@ -51,20 +55,21 @@ impl DeviceState {
                 "suspended" | "suspending" => PowerState::Suspended,
                 // Where the kernel does not manage its power it is on.
                 "active" | "resuming" | "unsupported" => PowerState::Active,
-                _ => return Err(Gap::NotSupported),
+                _ => return Err(Gap::Malformed),
             };
             Ok(Stamped { at, value })
         })
     }
 
-    fn status(&self, asleep: bool) -> String {
+    fn status(&self, left_alone: Option<Gap>) -> String {
         let driver = &self.found.driver_name;
         match self.found.driver {
             Driver::Silent => format!(
                 "the driver {driver} gives no figures, neither of the device nor of processes"
             ),
             _ if self.files.hangs => "the device does not answer".to_owned(),
-            _ if asleep => "asleep".to_owned(),
+            _ if left_alone == Some(Gap::Asleep) => "asleep".to_owned(),
+            _ if left_alone.is_some() => "left alone: whether it sleeps cannot be told".to_owned(),
             _ if self.is_left_alone => {
                 "unused, and left alone so that it can fall asleep".to_owned()
             }
@@ -83,10 +88,12 @@ impl DeviceState {
             return Reading::measured(Text::clone(name), from(Source::Sysfs, "product_name", now));
         }
         if let Ok((at, name)) = self.listed_name.text()
-            && !name.trim().is_empty()
+            && let Some(name) = name_in(&name)
         {
-            let name = Text::from(name.trim());
-            return Reading::measured(name, from(Source::Program, "lists of PCI device names", at));
+            return Reading::measured(
+                name.into(),
+                from(Source::Program, "lists of PCI device names", at),
+            );
         }
         let maker = match self.found.vendor {
             Vendor::Nvidia => "NVIDIA",

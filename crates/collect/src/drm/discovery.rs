@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::names::{is_blank, name_in};
 use model::{DeviceKey, Gap, PciAddress, Text, Vendor};
 use raw::drm::FIRST_RENDER_MINOR;
 use raw::{Inline, Machine, Reply};
@@ -112,7 +113,7 @@ pub(super) fn accelerators(machine: &mut dyn Machine) -> Vec<(Text, Text)> {
 }
 
 /// Minor number of a node by its name.
-fn minor(name: &str) -> Option<u32> {
+pub(super) fn minor(name: &str) -> Option<u32> {
     let digits = match name.strip_prefix("renderD") {
         Some(digits) => digits,
         None => name.strip_prefix("card")?,
@@ -132,17 +133,41 @@ pub(super) fn devices(machine: &mut dyn Machine, nodes: &[Text]) -> Vec<Found> {
             continue;
         };
         let uevent = Uevent::parse(&text);
-        let key = uevent.key(node);
+        let key = uevent
+            .key()
+            .unwrap_or_else(|| DeviceKey::Platform(first_sibling(machine, node, nodes)));
         grouped
             .entry(key)
             .or_insert((uevent, Vec::new()))
             .1
             .push(node);
     }
-    grouped
-        .into_iter()
-        .filter_map(|(key, (uevent, nodes))| device(machine, key, &uevent, &nodes))
-        .collect()
+    let lasts: Vec<Text> = grouped.keys().filter_map(last_part).collect();
+    let found = grouped.into_iter().filter_map(|(key, (uevent, nodes))| {
+        // Its whole path only where it takes that to tell two apart.
+        let is_only = |last: &Text| lasts.iter().filter(|it| *it == last).count() == 1;
+        let short = last_part(&key).filter(is_only).map(DeviceKey::Platform);
+        device(machine, short.unwrap_or(key), &uevent, &nodes)
+    });
+    found.collect()
+}
+
+/// Last part of a path in the device tree.
+fn last_part(key: &DeviceKey) -> Option<Text> {
+    match key {
+        DeviceKey::Platform(path) => Some(path.rsplit('/').next().unwrap_or(path).into()),
+        _ => None,
+    }
+}
+
+/// The first node of the device of a node: a device lists its nodes.
+fn first_sibling(machine: &mut dyn Machine, node: &Text, nodes: &[Text]) -> Text {
+    let siblings = names(machine, &format!("{CLASS}/{node}/device/drm"));
+    let siblings = siblings.unwrap_or_else(|_| Vec::new());
+    let is_listed = siblings.contains(node);
+    let mut nodes = nodes.iter();
+    let first = nodes.find(|other| is_listed && siblings.contains(other));
+    Text::clone(first.unwrap_or(node))
 }
 
 fn device(
@@ -193,7 +218,7 @@ fn device(
         Driver::Amdgpu => {
             if found.has("product_name") {
                 let product = small(machine, &found.file("product_name")).ok();
-                found.product = product.filter(|name| !name.is_empty());
+                found.product = product.and_then(|text| name_in(&text).map(Text::from));
             }
             // Hardware id 12 is the video engine, UVD or VCN.
             let version = small(machine, &found.file("ip_discovery/die/0/12/0/major"));
@@ -223,22 +248,18 @@ impl Uevent {
                 "DRIVER" => it.driver = Some(value.into()),
                 "PCI_SLOT_NAME" => it.pci = PciAddress::parse(value),
                 "PCI_ID" => it.ids = ids(value),
-                "OF_FULLNAME" => {
-                    let last = value.rsplit('/').next().unwrap_or(value);
-                    it.full_name = Some(last.into());
-                }
+                "OF_FULLNAME" => it.full_name = Some(value.into()),
                 _ => {}
             }
         }
         it
     }
 
-    fn key(&self, node: &Text) -> DeviceKey {
-        match (self.pci, &self.full_name) {
-            (Some(address), _) => DeviceKey::Pci(address),
-            (None, Some(name)) => DeviceKey::Platform(Text::clone(name)),
-            (None, None) => DeviceKey::Platform(Text::clone(node)),
-        }
+    /// None where the text says neither the place on the bus nor that in the device tree.
+    fn key(&self) -> Option<DeviceKey> {
+        let address = self.pci.map(DeviceKey::Pci);
+        let platform = || self.full_name.as_ref().map(Text::clone);
+        address.or_else(|| platform().map(DeviceKey::Platform))
     }
 }
 
@@ -294,7 +315,9 @@ pub(super) fn hwmon(machine: &mut dyn Machine, device: &Found) -> Option<Hwmon> 
                 let Some(channel) = attribute.strip_suffix("_label") else {
                     continue;
                 };
-                if let Ok(label) = small(machine, &format!("{folder}/{attribute}")) {
+                if let Ok(label) = small(machine, &format!("{folder}/{attribute}"))
+                    && !is_blank(&label)
+                {
                     labels.insert(channel.into(), label);
                 }
             }
@@ -349,9 +372,10 @@ mod tests {
         let it = Uevent::parse(text);
         assert_eq!(it.driver.as_deref(), Some("amdgpu"));
         assert_eq!(it.ids, Some((0x1002, 0x15bf)));
-        assert_eq!(it.key(&"card1".into()).to_string(), "10000:64:00.0");
+        let key = |it: &Uevent| it.key().map(|key| key.to_string());
+        assert_eq!(key(&it).as_deref(), Some("10000:64:00.0"));
         let it = Uevent::parse("DRIVER=v3d\nOF_NAME=v3d\nOF_FULLNAME=/v3dbus/v3d@7ec04000\n");
-        assert_eq!(it.key(&"card0".into()).to_string(), "v3d@7ec04000");
-        assert_eq!(Uevent::parse("").key(&"card0".into()).to_string(), "card0");
+        assert_eq!(key(&it).as_deref(), Some("/v3dbus/v3d@7ec04000"));
+        assert_eq!(key(&Uevent::parse("DRIVER=panfrost\n")), None);
     }
 }

@@ -115,6 +115,8 @@ pub(super) struct Readings<'a> {
     pub(super) now: Stamp,
     /// Why files that were not asked for were not.
     pub(super) unasked: Gap,
+    /// Why there is no file of the hardware monitoring: it may not have been looked for yet.
+    pub(super) unmonitored: Gap,
 }
 
 impl Readings<'_> {
@@ -142,6 +144,20 @@ impl Readings<'_> {
                 Err(Gap::Implausible)
             }
         })
+    }
+
+    /// A number of the hardware monitoring, as above.
+    pub(super) fn monitored<T>(
+        &self,
+        counter: &'static str,
+        path: Option<&str>,
+        range: std::ops::RangeInclusive<i64>,
+        convert: impl FnOnce(i64) -> T,
+    ) -> Reading<Measured<T>> {
+        match path {
+            Some(_) => self.number(counter, path, range, convert),
+            None => self.missing(counter, self.unmonitored),
+        }
     }
 
     /// Whatever `read` makes of a file.

@@ -3,23 +3,26 @@
 //! Offsets are those of `drivers/gpu/drm/amd/include/kgd_pp_interface.h`. A table counts only if its size is the one
 //! of its version: a layout that is not known is not guessed.
 
-/// What a table says. `None`: not in this version, or the driver filled in all ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+use model::Gap;
+
+/// What a table says. [`Gap::NoCounter`]: not in this version; [`Gap::NotSupported`]: the driver filled in all ones;
+/// [`Gap::Implausible`]: a load above 100 % or a temperature above 200 °C.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Metrics {
     /// Graphics load, percent.
-    pub(super) graphics: Option<f64>,
+    pub(super) graphics: Result<f64, Gap>,
     /// Memory controller activity, percent.
-    pub(super) memory: Option<f64>,
+    pub(super) memory: Result<f64, Gap>,
     /// Video engine load, percent; of several engines the busiest. Some firmware never fills it in and leaves 0.
-    pub(super) video: Option<f64>,
+    pub(super) video: Result<f64, Gap>,
     /// Edge, or on processors with graphics the graphics part, degrees Celsius.
-    pub(super) edge: Option<f64>,
+    pub(super) edge: Result<f64, Gap>,
     /// Hottest spot, degrees Celsius.
-    pub(super) hotspot: Option<f64>,
+    pub(super) hotspot: Result<f64, Gap>,
     /// Memory, degrees Celsius.
-    pub(super) memory_temperature: Option<f64>,
+    pub(super) memory_temperature: Result<f64, Gap>,
     /// Fan, turns per minute.
-    pub(super) fan: Option<f64>,
+    pub(super) fan: Result<f64, Gap>,
 }
 
 /// Offsets of one layout.
@@ -39,8 +42,8 @@ struct Layout {
     fan: Option<usize>,
 }
 
-/// A layout by size, format revision and content revision.
-fn layout(size: u16, format: u8, content: u8) -> Option<Layout> {
+/// Size and layout by format revision and content revision.
+fn layout(format: u8, content: u8) -> Option<(u16, Layout)> {
     let discrete = Layout {
         edge: Some(4),
         hotspot: Some(6),
@@ -66,58 +69,86 @@ fn layout(size: u16, format: u8, content: u8) -> Option<Layout> {
         video: Some((video, 1)),
         ..Layout::default()
     };
-    Some(match (format, content, size) {
-        (1, 0, 80) => Layout {
-            edge: Some(16),
-            hotspot: Some(18),
-            memory_temperature: Some(20),
-            graphics: Some(28),
-            memory: Some(30),
-            video: Some((32, 1)),
-            ..Layout::default()
-        },
-        (1, 1, 96) | (1, 2, 104) | (1, 3, 120) => discrete,
-        (1, 4, 288) | (1, 5, 360) => accelerator,
-        (2, 0, 120) => integrated(16, Some(40), 42),
-        (2, 1, 120) | (2, 2, 128) | (2, 3, 152) | (2, 4, 168) => integrated(4, Some(28), 30),
+    Some(match (format, content) {
+        (1, 0) => (
+            80,
+            Layout {
+                edge: Some(16),
+                hotspot: Some(18),
+                memory_temperature: Some(20),
+                graphics: Some(28),
+                memory: Some(30),
+                video: Some((32, 1)),
+                ..Layout::default()
+            },
+        ),
+        (1, 1) => (96, discrete),
+        (1, 2) => (104, discrete),
+        (1, 3) => (120, discrete),
+        (1, 4) => (288, accelerator),
+        (1, 5) => (360, accelerator),
+        (2, 0) => (120, integrated(16, Some(40), 42)),
+        (2, 1) => (120, integrated(4, Some(28), 30)),
+        (2, 2) => (128, integrated(4, Some(28), 30)),
+        (2, 3) => (152, integrated(4, Some(28), 30)),
+        (2, 4) => (168, integrated(4, Some(28), 30)),
         // Its graphics load is in percent or in hundredths, by the version of the firmware.
-        (3, 0, 264) => integrated(4, None, 44),
+        (3, 0) => (264, integrated(4, None, 44)),
         _ => return None,
     })
 }
 
-/// Reads a table; `None` where its layout is not known or it is cut off.
-pub(super) fn parse(bytes: &[u8]) -> Option<Metrics> {
+/// Reads a table: [`Gap::NotRecognised`] where its version is not known, [`Gap::Malformed`] where it is cut off or
+/// has another size than its version.
+pub(super) fn parse(bytes: &[u8]) -> Result<Metrics, Gap> {
     let word = |offset: usize| {
         let pair = bytes.get(offset..offset.checked_add(2)?)?;
         Some(u16::from_le_bytes(pair.try_into().ok()?))
     };
-    let (size, format, content) = (word(0)?, *bytes.get(2)?, *bytes.get(3)?);
-    let layout = layout(size, format, content)?;
-    if bytes.len() < usize::from(size) {
-        return None;
+    let (Some(size), Some(&[format, content])) = (word(0), bytes.get(2..4)) else {
+        return Err(Gap::Malformed);
+    };
+    let (expected, layout) = layout(format, content).ok_or(Gap::NotRecognised)?;
+    if size != expected || bytes.len() < usize::from(size) {
+        return Err(Gap::Malformed);
     }
-    let provided = |offset: usize| word(offset).filter(|word| *word != u16::MAX);
-    let percent = |offset: usize| {
-        let unit = if layout.hundredths { 100.0 } else { 1.0 };
-        let share = f64::from(provided(offset)?) / unit;
-        (share <= 100.0).then_some(share)
+    let provided = |offset: usize| {
+        let word = word(offset).filter(|word| *word != u16::MAX);
+        word.ok_or(Gap::NotSupported)
     };
-    let celsius = |offset: usize| {
-        let degrees = f64::from(provided(offset)?) / if layout.hundredths { 100.0 } else { 1.0 };
-        (degrees <= 200.0).then_some(degrees)
+    let unit = if layout.hundredths { 100.0 } else { 1.0 };
+    let up_to = |most: f64, offset: Option<usize>| {
+        let value = f64::from(provided(offset.ok_or(Gap::NoCounter)?)?) / unit;
+        if value <= most {
+            Ok(value)
+        } else {
+            Err(Gap::Implausible)
+        }
     };
-    Some(Metrics {
-        graphics: layout.graphics.and_then(percent),
-        memory: layout.memory.and_then(percent),
-        video: layout.video.and_then(|(first, count)| {
-            let engines = (0..count).filter_map(|number| percent(first + 2 * number));
-            engines.reduce(f64::max)
-        }),
-        edge: layout.edge.and_then(celsius),
-        hotspot: layout.hotspot.and_then(celsius),
-        memory_temperature: layout.memory_temperature.and_then(celsius),
-        fan: layout.fan.and_then(provided).map(f64::from),
+    let percent = |offset| up_to(100.0, offset);
+    let celsius = |offset| up_to(200.0, offset);
+    let video = |(first, count): (usize, usize)| {
+        let engines = (0..count).map(|number| percent(Some(first + 2 * number)));
+        let engines: Vec<Result<f64, Gap>> = engines.collect();
+        // One that cannot be true says more than one that is not there.
+        if engines.contains(&Err(Gap::Implausible)) {
+            return Err(Gap::Implausible);
+        }
+        let busiest = engines.into_iter().flatten().reduce(f64::max);
+        busiest.ok_or(Gap::NotSupported)
+    };
+    Ok(Metrics {
+        graphics: percent(layout.graphics),
+        memory: percent(layout.memory),
+        video: layout.video.ok_or(Gap::NoCounter).and_then(video),
+        edge: celsius(layout.edge),
+        hotspot: celsius(layout.hotspot),
+        memory_temperature: celsius(layout.memory_temperature),
+        fan: layout
+            .fan
+            .ok_or(Gap::NoCounter)
+            .and_then(provided)
+            .map(f64::from),
     })
 }
 
@@ -137,9 +168,19 @@ mod tests {
         bytes
     }
 
+    const NOTHING: Metrics = Metrics {
+        graphics: Err(Gap::NotSupported),
+        memory: Err(Gap::NotSupported),
+        video: Err(Gap::NotSupported),
+        edge: Err(Gap::NotSupported),
+        hotspot: Err(Gap::NotSupported),
+        memory_temperature: Err(Gap::NotSupported),
+        fan: Err(Gap::NotSupported),
+    };
+
     #[test]
     fn all_ones_are_not_provided() {
-        assert_eq!(parse(&table(120, 1, 3, &[])), Some(Metrics::default()));
+        assert_eq!(parse(&table(120, 1, 3, &[])), Ok(NOTHING));
     }
 
     #[test]
@@ -159,42 +200,94 @@ mod tests {
             ],
         );
         let expected = Metrics {
-            graphics: Some(25.0),
-            memory: Some(3.0),
-            video: Some(0.0),
-            edge: Some(56.0),
-            hotspot: Some(59.0),
-            memory_temperature: Some(54.0),
-            fan: Some(900.0),
+            graphics: Ok(25.0),
+            memory: Ok(3.0),
+            video: Ok(0.0),
+            edge: Ok(56.0),
+            hotspot: Ok(59.0),
+            memory_temperature: Ok(54.0),
+            fan: Ok(900.0),
         };
-        assert_eq!(parse(&card), Some(expected));
+        assert_eq!(parse(&card), Ok(expected));
+        let on_a_processor = Metrics {
+            memory: Err(Gap::NoCounter),
+            hotspot: Err(Gap::NoCounter),
+            memory_temperature: Err(Gap::NoCounter),
+            fan: Err(Gap::NoCounter),
+            ..NOTHING
+        };
         let processor = table(120, 2, 1, &[(4, 2512), (28, 750), (30, 10_001)]);
-        let it = parse(&processor).unwrap();
-        assert_eq!(
-            (it.edge, it.graphics, it.video),
-            (Some(25.12), Some(7.5), None)
-        );
-        let newer = parse(&table(264, 3, 0, &[(4, 3812), (42, 3), (44, 150)])).unwrap();
-        assert_eq!(
-            (newer.edge, newer.graphics, newer.video),
-            (Some(38.12), None, Some(1.5))
-        );
+        let expected = Metrics {
+            edge: Ok(25.12),
+            graphics: Ok(7.5),
+            video: Err(Gap::Implausible),
+            ..on_a_processor
+        };
+        assert_eq!(parse(&processor), Ok(expected));
+        let newer = table(264, 3, 0, &[(4, 3812), (42, 3), (44, 150)]);
+        let expected = Metrics {
+            edge: Ok(38.12),
+            graphics: Err(Gap::NoCounter),
+            video: Ok(1.5),
+            ..on_a_processor
+        };
+        assert_eq!(parse(&newer), Ok(expected));
     }
 
     #[test]
     fn of_four_video_engines_the_busiest_counts() {
-        let it = parse(&table(288, 1, 4, &[(16, 5), (18, 80), (20, 7)])).unwrap();
-        assert_eq!(it.video, Some(80.0));
+        for (engines, expected) in [
+            (&[(16, 5), (18, 80), (20, 7)][..], Ok(80.0)),
+            (&[(22, 3)], Ok(3.0)),
+            (&[(16, 5), (18, 101)], Err(Gap::Implausible)),
+            (&[(16, 101), (18, 5)], Err(Gap::Implausible)),
+            (&[(16, 101)], Err(Gap::Implausible)),
+            (&[], Err(Gap::NotSupported)),
+        ] {
+            let it = parse(&table(288, 1, 4, engines)).unwrap();
+            assert_eq!(it.video, expected, "{engines:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_true_is_implausible_and_not_missing() {
+        let it = parse(&table(
+            120,
+            1,
+            3,
+            &[(16, 101), (18, 100), (4, 201), (6, 200)],
+        ))
+        .unwrap();
+        let expected = Metrics {
+            graphics: Err(Gap::Implausible),
+            memory: Ok(100.0),
+            edge: Err(Gap::Implausible),
+            hotspot: Ok(200.0),
+            ..NOTHING
+        };
+        assert_eq!(it, expected);
     }
 
     #[test]
     fn a_table_of_another_size_or_version_is_not_guessed() {
-        assert_eq!(parse(&table(121, 1, 3, &[])), None);
-        assert_eq!(parse(&table(120, 1, 9, &[])), None);
-        let mut cut = table(120, 1, 3, &[]);
-        cut.truncate(119);
-        assert_eq!(parse(&cut), None);
-        assert_eq!(parse(&[]), None);
+        let cut = |bytes: usize| {
+            let mut cut = table(120, 1, 3, &[]);
+            cut.truncate(bytes);
+            cut
+        };
+        for (bytes, expected) in [
+            (table(121, 1, 3, &[]), Gap::Malformed),
+            (table(96, 1, 3, &[]), Gap::Malformed),
+            (table(120, 1, 9, &[]), Gap::NotRecognised),
+            (table(120, 9, 3, &[]), Gap::NotRecognised),
+            (cut(119), Gap::Malformed),
+            (cut(4), Gap::Malformed),
+            (cut(3), Gap::Malformed),
+            (cut(0), Gap::Malformed),
+            (b"hello world".to_vec(), Gap::NotRecognised),
+        ] {
+            assert_eq!(parse(&bytes), Err(expected), "{bytes:?}");
+        }
     }
 
     proptest! {

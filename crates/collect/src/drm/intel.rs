@@ -149,7 +149,7 @@ pub(super) fn describe(
         // 0 says that there is no limit.
         .find(|limit| limit.value().is_some_and(|watts| watts.0 > 0.0));
     device.power_limit =
-        limit.unwrap_or_else(|| readings.missing("hwmon power limit", Gap::NoCounter));
+        limit.unwrap_or_else(|| readings.missing("hwmon power limit", readings.unmonitored));
     let temperature = |label: &str, counter| {
         let channel = hwmon.and_then(|hwmon| {
             Some(hwmon.file(&format!("{}_input", hwmon.labelled("temp", label)?)))
@@ -203,7 +203,7 @@ fn power(hwmon: Option<&Hwmon>, readings: Readings<'_>, rates: &Rates) -> Readin
         "energy1_input of hwmon, over the time between readings",
         "energy2_input of hwmon, over the time between readings",
     ];
-    let mut missing = readings.missing("hwmon energy", Gap::NoCounter);
+    let mut missing = readings.missing("hwmon energy", readings.unmonitored);
     for (name, counter) in ENERGY.into_iter().zip(counters) {
         let path = hwmon.filter(|h| h.has(name)).map(|h| h.file(name));
         if path.is_none() {
@@ -225,7 +225,7 @@ fn power(hwmon: Option<&Hwmon>, readings: Readings<'_>, rates: &Rates) -> Readin
 fn fastest_fan(hwmon: Option<&Hwmon>, readings: Readings<'_>) -> Reading<Measured<f64>> {
     let fans = FANS.into_iter().map(|name| {
         let path = hwmon.filter(|h| h.has(name)).map(|h| h.file(name));
-        readings.number(
+        readings.monitored(
             "hwmon fan_input, the fastest",
             path.as_deref(),
             0..=100_000,
@@ -237,5 +237,5 @@ fn fastest_fan(hwmon: Option<&Hwmon>, readings: Readings<'_>) -> Reading<Measure
         (None, Some(_)) => b,
         _ => a,
     });
-    fastest.unwrap_or_else(|| readings.missing("hwmon fan_input", Gap::NoCounter))
+    fastest.unwrap_or_else(|| readings.missing("hwmon fan_input", readings.unmonitored))
 }

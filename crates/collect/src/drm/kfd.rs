@@ -131,7 +131,8 @@ impl Kfd {
         device: &Found,
         rates: &'a Rates,
     ) -> impl Iterator<Item = u32> + 'a {
-        let gpu_id = self.node_of(device).map(|node| node.gpu_id);
+        let node = self.node_of(device).filter(|node| !self.is_double(node));
+        let gpu_id = node.map(|node| node.gpu_id);
         let moved = move |pid: &u32| {
             gpu_id.is_some_and(|gpu_id| rates.has_moved(&stats_file(*pid, gpu_id, "evicted_ms")))
         };
@@ -161,6 +162,7 @@ impl Kfd {
             files,
             now,
             unasked: device.unasked(),
+            unmonitored: Gap::NoCounter,
         };
         let copy_path = copy_file(pid, node.gpu_id);
         let copy = device.rates.reading(readings, "sdma", Some(&copy_path));
@@ -170,26 +172,33 @@ impl Kfd {
             (DeviceKind::Discrete, Some(vram)) => vram,
             _ => MOST_BYTES,
         };
-        let vram = vram_file(pid, node.gpu_id);
-        let vram = match files.number(&vram) {
+        let is_double = self.is_double(node);
+        let told = |path: &str| match files.number(path) {
             // Two devices of one number have one file, which says nothing of which of them it is about.
-            Ok(vram) if vram.value > 0 && self.is_double(node) => Err(Gap::Ambiguous),
-            Err(Gap::NotPresent) if !files.is_known(&vram) => Err(readings.unasked),
+            Ok(number) if number.value > 0 && is_double => Err(Gap::Ambiguous),
+            Err(Gap::NotPresent) if !files.is_known(path) => Err(readings.unasked),
             answer => answer,
         };
+        let copy = match copy.known() {
+            Some(known) if known.value > 0.0 && is_double => {
+                Reading::missing(Gap::Ambiguous, known.from)
+            }
+            _ => copy,
+        };
+        let vram = told(&vram_file(pid, node.gpu_id));
         Some(KfdFigures {
             vram: reading("vram", vram, now, |n| (n <= most).then_some(Bytes(n))),
             // Microseconds per second.
             copy: from_kfd(copy.map(|rate| Percent((rate / 1e4).clamp(0.0, 100.0)))),
             evicted_ms: reading(
                 "stats/evicted_ms",
-                files.number(&stats_file(pid, node.gpu_id, "evicted_ms")),
+                told(&stats_file(pid, node.gpu_id, "evicted_ms")),
                 now,
                 Some,
             ),
             occupied_units: reading(
                 "stats/cu_occupancy",
-                files.number(&stats_file(pid, node.gpu_id, "cu_occupancy")),
+                told(&stats_file(pid, node.gpu_id, "cu_occupancy")),
                 now,
                 |units| u32::try_from(units).ok(),
             ),

@@ -124,6 +124,7 @@ mod tests {
                 files: &files,
                 now: at,
                 unasked: Gap::Pending,
+                unmonitored: Gap::NoCounter,
             };
             let reading = rates.reading(readings, "energy", Some(&path));
             found.push(reading.value().copied().ok_or(reading.gap()));

@@ -31,7 +31,7 @@ pub(super) fn celsius(
     counter: &'static str,
     path: Option<&str>,
 ) -> Reading<Measured<Celsius>> {
-    readings.number(counter, path, MILLIDEGREES, |thousandths| {
+    readings.monitored(counter, path, MILLIDEGREES, |thousandths| {
         Celsius(thousands(thousandths))
     })
 }
@@ -42,7 +42,7 @@ pub(super) fn microwatts(
     counter: &'static str,
     path: Option<&str>,
 ) -> Reading<Measured<Watts>> {
-    readings.number(counter, path, MICROWATTS, |millionths| {
+    readings.monitored(counter, path, MICROWATTS, |millionths| {
         Watts(thousands(millionths) / 1000.0)
     })
 }

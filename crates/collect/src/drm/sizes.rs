@@ -215,7 +215,8 @@ pub(super) fn doubts(text: &Fdinfo) -> BTreeSet<Gap> {
     for wanted in [Place::Device, Place::System] {
         let unread = regions(text, wanted).filter_map(|region| match region.here() {
             Some(here) => plausible(here).err(),
-            None => has_required_regions(text).then_some(Gap::UnreadableValue),
+            // Where the keys of shares are missing too, that alone is the reason.
+            None => (has_required_regions(text) && !is_legacy).then_some(Gap::UnreadableValue),
         });
         doubts.extend(unread);
     }

@@ -62,6 +62,10 @@ pub(crate) struct Drm {
     pub(super) at: Option<Stamp>,
     pub(super) search: Option<DrmSearch>,
     pub(super) is_complete: bool,
+    /// Processes that have nodes of these devices open.
+    pub(super) holders: usize,
+    /// Open nodes that no device here has.
+    pub(super) strangers: usize,
     pub(super) overdue: Option<Stamp>,
     /// How long it has not answered.
     silent_ms: u64,
@@ -213,19 +217,22 @@ impl Drm {
         }
         let Some(search) = &sweep.search else { return };
         let is_fresh = |(_, end): (Stamp, Stamp)| at.ms_since(end) <= SEARCH_LASTS_MS;
+        let nodes = self.nodes.iter().flatten();
+        let minors: BTreeSet<u32> = nodes.filter_map(|name| discovery::minor(name)).collect();
+        let placed = search.holders.iter().map(|it| self.holder(it, &minors));
+        let (holders, strangers): (Vec<Holder>, Vec<usize>) = placed.unzip();
+        self.strangers = strangers.iter().sum();
         let sample = Sample {
             searched_ns: search
                 .complete
                 .map_or(at.mono_ns, |(start, _)| start.mono_ns),
             is_complete: search.complete.is_some_and(is_fresh),
-            holders: search
-                .holders
-                .iter()
-                .map(|holder| self.holder(holder))
-                .collect(),
+            holders,
             unreadable: search.unreadable.clone(),
         };
         self.is_complete = sample.is_complete;
+        let holders = sample.holders.iter();
+        self.holders = holders.filter(|it| !it.descriptors.is_empty()).count();
         for (slot, device) in &mut self.devices {
             let held = |descriptor: &Descriptor| descriptor.slot == *slot;
             let mut descriptors = sample.holders.iter().flat_map(|holder| &holder.descriptors);
@@ -250,20 +257,33 @@ impl Drm {
         self.search = Some(search.clone());
     }
 
-    fn holder(&self, holder: &raw::drm::DrmHolder) -> Holder {
+    /// The holder of devices here, and how many nodes it has open that no device here has. `minors`: of all nodes
+    /// here, also those of devices that are not read.
+    fn holder(&self, holder: &raw::drm::DrmHolder, minors: &BTreeSet<u32>) -> (Holder, usize) {
+        let mut strangers = 0;
         let descriptors = holder.descriptors.iter().filter_map(|it| {
-            let text = match &it.text {
+            let mut text = match &it.text {
                 Ok(text) => Ok(Fdinfo::parse(&String::from_utf8_lossy(&text.value))),
                 Err(gap) => Err(*gap),
             };
-            let named = text.as_ref().ok().and_then(|text| text.pci);
-            let is_it = |device: &DeviceState| match named {
-                Some(address) => device.found.pci == Some(address),
-                None => device.found.minors.contains(&it.minor),
+            let find = |is_it: &dyn Fn(&DeviceState) -> bool| {
+                let mut devices = self.devices.iter();
+                devices.find(|(_, device)| is_it(device)).map(|it| *it.0)
             };
-            let (slot, _) = self.devices.iter().find(|(_, device)| is_it(device))?;
+            let named = text.as_ref().ok().and_then(|text| text.pci);
+            let in_place =
+                named.and_then(|address| find(&|device| device.found.pci == Some(address)));
+            let has_node = |device: &DeviceState| device.found.minors.contains(&it.minor);
+            let Some(slot) = in_place.or_else(|| find(&has_node)) else {
+                strangers += usize::from(!minors.contains(&it.minor));
+                return None;
+            };
+            // The text is of a device that is not here, and its node of one that is: nothing it says can be charged.
+            if named.is_some() && in_place.is_none() {
+                text = Err(Gap::Ambiguous);
+            }
             Some(Descriptor {
-                slot: *slot,
+                slot,
                 node: if it.minor < FIRST_RENDER_MINOR {
                     Node::Primary
                 } else {
@@ -277,13 +297,14 @@ impl Drm {
                 text,
             })
         });
-        Holder {
+        let holder = Holder {
             pid: holder.pid,
             start_ticks: holder.start_ticks,
             has_kfd: holder.has_kfd,
             keeps_sessions: holder.pid == 1 || SESSION_KEEPERS.contains(&&*holder.name),
             descriptors: descriptors.collect(),
-        }
+        };
+        (holder, strangers)
     }
 
     /// All devices, without index and without what depends on processes.

@@ -40,11 +40,14 @@ impl Drm {
         let mut detail = devices.join(", ");
         if let Some(search) = &self.search {
             // Writing to a string cannot fail.
-            let _ = write!(
-                detail,
-                "; {} process(es) have them open",
-                search.holders.len()
-            );
+            let _ = write!(detail, "; {} process(es) have them open", self.holders);
+            if self.strangers > 0 {
+                let nodes = self.strangers;
+                let _ = write!(
+                    detail,
+                    ", {nodes} open node(s) are of no device that is here"
+                );
+            }
             if !search.unreadable.is_empty() {
                 let _ = write!(
                     detail,

@@ -73,6 +73,33 @@ fn an_xe_load_is_cycles_of_its_own_clock_and_all_engines_are_a_hundred() {
 }
 
 #[test]
+fn an_absent_share_is_legacy_and_an_unreadable_one_is_unreadable() {
+    let header = "drm-driver: amdgpu\ndrm-client-id: 3\n";
+    let vram = "drm-total-vram: 1 MiB\ndrm-shared-vram: 0\n";
+    let gtt = "drm-resident-gtt: 0\ndrm-shared-gtt: 0\n";
+    let here = "drm-resident-vram: 1 MiB\n";
+    for (lines, expected) in [
+        (vram.to_owned(), &[Gap::Legacy][..]),
+        (format!("{vram}{here}"), &[Gap::Legacy]),
+        (here.to_owned(), &[Gap::Legacy]),
+        (format!("{vram}{gtt}"), &[Gap::UnreadableValue]),
+        (format!("{vram}{here}{gtt}"), &[]),
+        (
+            format!("{here}{gtt}drm-shared-vram:\n"),
+            &[Gap::UnreadableValue],
+        ),
+        (
+            format!("{here}drm-shared-vram: 7 furlongs\n"),
+            &[Gap::Legacy, Gap::UnreadableValue],
+        ),
+    ] {
+        let lines = format!("{header}{lines}");
+        let row = looked_at_twice([&lines, &lines]);
+        assert_eq!(row.reasons, expected, "{lines}");
+    }
+}
+
+#[test]
 fn a_client_of_cycles_that_is_new_has_no_load() {
     let mut attribution = Attribution::default();
     attribution.take(&complete(SECOND, Vec::new()), |_| DeviceFacts::default());

@@ -69,7 +69,7 @@ impl Described<'_> {
             .map_or(file_name, |(stem, _)| stem);
         let name = header
             .and_then(|h| h.name())
-            .filter(|name| !name.trim().is_empty());
+            .filter(|name| !model::names::is_blank(name));
         let label = EvidenceLabel::of(evidence.iter().map(|e| e.kind));
         let words = Words::of(self.claims);
         Model {

@@ -134,7 +134,7 @@ impl DeviceAnswers<'_> {
     /// A text that is not empty.
     pub(super) fn text(&self, call: DeviceCall) -> Reading<Measured<model::Text>> {
         self.read(call, |answer| match &answer.out {
-            Output::Text(text) if !text.is_empty() => Ok(text.clone()),
+            Output::Text(text) if !model::names::is_blank(text) => Ok(text.clone()),
             Output::Text(_) => Err(Gap::NotFound),
             _ => Err(Gap::Malformed),
         })

@@ -1,5 +1,6 @@
 //! Facts of a process as readings.
 
+use model::names::{is_blank, name_in};
 use model::{Container, Gap, Measured, Provenance, Reading, Source, Stamp, Text};
 use raw::Reply;
 
@@ -51,7 +52,11 @@ impl Facts {
     ) -> Self {
         let stat = proc("stat", watched.identity.at);
         Self {
-            name: Reading::measured(watched.identity.comm.clone(), stat),
+            name: if is_blank(&watched.identity.comm) {
+                Reading::missing(Gap::NotFound, stat)
+            } else {
+                Reading::measured(watched.identity.comm.clone(), stat)
+            },
             exe: text(&watched.links, "exe", now, |reply| link(reply, "exe")),
             user: user(watched, processes, now),
             command_line: text(&watched.command_line, "cmdline", now, |reply| {
@@ -111,7 +116,10 @@ fn user(watched: &Watched, processes: &Processes, now: Stamp) -> Reading<Measure
     match processes.user(id) {
         None => Reading::missing(Gap::Pending, proc("passwd", now)),
         Some(poll) => text(poll, "passwd", now, |reply| match reply {
-            Reply::Bytes(bytes) => Ok(String::from_utf8_lossy(bytes).trim().into()),
+            Reply::Bytes(bytes) => {
+                let text = String::from_utf8_lossy(bytes);
+                name_in(&text).map(Text::from).ok_or(Gap::NotFound)
+            }
             _ => Err(Gap::Malformed),
         }),
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use model::names::is_invisible;
 use unicode_width::UnicodeWidthStr;
 
 /// Makes a name safe to print. Process, model and device names are chosen by whoever made them:
@@ -18,30 +19,6 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     }
-}
-
-/// Whether nothing of it can be seen: blanks and what [`sanitize`] takes out.
-pub fn is_blank(text: &str) -> bool {
-    sanitize(text).trim().is_empty()
-}
-
-/// Characters that change the direction of what follows, or that take no room and so can tell apart
-/// two names that look the same. Joiners and variation selectors are among them: terminals disagree
-/// about the width of what they join, and a table must line up in all of them.
-pub(crate) const fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{00ad}'
-            | '\u{061c}'
-            | '\u{180e}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e01ef}'
-    )
 }
 
 /// Columns that `text` takes on a screen.

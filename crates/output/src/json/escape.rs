@@ -9,7 +9,7 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
-use crate::format::is_invisible;
+use model::names::is_invisible;
 
 pub(super) fn compact(document: &impl Serialize) -> String {
     write(document, Escaping(CompactFormatter))

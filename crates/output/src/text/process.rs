@@ -44,7 +44,7 @@ pub(super) fn container(container: Option<&Container>, columns: usize) -> String
     let (called, alone) = match container.name.value() {
         // The identifier of LXC is the name.
         Some(named) if *named.name == *container.id => return id(),
-        Some(named) if format::is_blank(&named.name) => (container.runtime.to_owned(), id()),
+        Some(named) if model::names::is_blank(&named.name) => (container.runtime.to_owned(), id()),
         Some(named) => (named.label(), named.label()),
         None => (container.runtime.to_owned(), id()),
     };
@@ -61,7 +61,7 @@ pub(super) fn place(notes: &mut Notes, subject: &str, container: &Container) -> 
     let name = notes.measured("container name", subject, &container.name, |it| {
         it.name.to_string()
     });
-    let name = (!format::is_blank(&name.text)).then(|| format!("name {}", name.text));
+    let name = (!model::names::is_blank(&name.text)).then(|| format!("name {}", name.text));
     let pod = container.name.value().and_then(|it| {
         let pod = it.pod.as_ref()?;
         Some(match &it.namespace {

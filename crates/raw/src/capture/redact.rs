@@ -61,7 +61,7 @@ impl<M: Machine> Machine for RedactingMachine<M> {
         }
     }
 
-    /// Numbers of drivers; what a client calls itself is left out by the reader.
+    /// Numbers of drivers: the reader keeps nothing else ([`crate::drm::known_lines`]).
     fn drm(&mut self) -> Published<DrmSweep> {
         self.inner.drm()
     }

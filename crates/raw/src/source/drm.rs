@@ -3,6 +3,8 @@
 //! A sweep is planned by the collector, because only it knows which files a device has and which of them would wake
 //! it; it is read on a thread of its own, because a driver can hang in any of these reads.
 
+mod known;
+
 use std::sync::Arc;
 
 use model::{Gap, Stamp, Text};
@@ -10,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::Answer;
 use crate::source::reads::Reply;
+
+pub use known::known_lines;
 
 /// What a sweep reads.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -97,8 +101,19 @@ pub struct DrmDescriptor {
     pub minor: u32,
     /// Whether the node has been removed since it was opened.
     pub is_deleted: bool,
-    /// `/proc/PID/fdinfo/FD`, without the name that the client gives itself.
+    /// [`known_lines`] of `/proc/PID/fdinfo/FD`.
     pub text: Answer<Arc<[u8]>>,
+}
+
+/// Why a device is left alone, by its file with the runtime power state (`Documentation/ABI/testing/sysfs-devices-power`):
+/// it sleeps or is about to, or the file does not tell. Where there is no such file the kernel puts nothing to sleep.
+pub fn why_left_alone(status: Result<&[u8], Gap>) -> Option<Gap> {
+    match status.map(<[u8]>::trim_ascii) {
+        Ok(b"suspended" | b"suspending") => Some(Gap::Asleep),
+        // What the kernel does not manage is on.
+        Ok(b"active" | b"resuming" | b"unsupported") | Err(Gap::NotPresent) => None,
+        Ok(_) | Err(_) => Some(Gap::PowerUnknown),
+    }
 }
 
 /// First minor number of render nodes (`drivers/gpu/drm/drm_drv.c`).
@@ -291,6 +306,30 @@ mod tests {
                     }],
                 }],
             }),
+        }
+    }
+
+    #[test]
+    fn only_a_device_that_is_known_to_be_awake_is_not_left_alone() {
+        for (status, expected) in [
+            (Ok("active\n"), None),
+            (Ok("resuming\n"), None),
+            (Ok("unsupported\n"), None),
+            (Err(Gap::NotPresent), None),
+            (Ok("suspended\n"), Some(Gap::Asleep)),
+            (Ok("suspending\n"), Some(Gap::Asleep)),
+            (Ok("error\n"), Some(Gap::PowerUnknown)),
+            (Ok(""), Some(Gap::PowerUnknown)),
+            (Ok("\n"), Some(Gap::PowerUnknown)),
+            (Ok("ACTIVE\n"), Some(Gap::PowerUnknown)),
+            (Err(Gap::Permission), Some(Gap::PowerUnknown)),
+            (Err(Gap::DriverError(5)), Some(Gap::PowerUnknown)),
+        ] {
+            assert_eq!(
+                why_left_alone(status.map(str::as_bytes)),
+                expected,
+                "{status:?}"
+            );
         }
     }
 

@@ -1,6 +1,7 @@
 //! Names of products, from the lists that distributions install.
 
 use model::Gap;
+use model::names::name_in;
 
 use super::errors::gap_of_attribute;
 use super::place::Place;
@@ -88,8 +89,7 @@ fn pci_name(text: &str, vendor: u16, device: u16) -> Option<String> {
 }
 
 fn bounded(name: &str) -> Option<String> {
-    let name: String = name.trim().chars().take(NAME_BOUND).collect();
-    (!name.is_empty()).then_some(name)
+    Some(name_in(name)?.chars().take(NAME_BOUND).collect())
 }
 
 #[cfg(test)]
@@ -105,7 +105,9 @@ mod tests {
             Some("AMD Radeon 760M")
         );
         assert_eq!(amd_name(text, 0x15bf, 0x01), None);
-        assert_eq!(amd_name("15BF\n,,\n", 0x15bf, 0), None);
+        for line in ["15BF\n,,\n", "15BF, 00,\n", "15BF, 00, \0\u{1b}\u{200b}\n"] {
+            assert_eq!(amd_name(line, 0x15bf, 0), None, "{line:?}");
+        }
     }
 
     #[test]

@@ -166,3 +166,29 @@ pub(crate) fn place(instance: &MigInstance) -> String {
         None => format!("#{}", instance.slot),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_a_gpu_instance_is_that_of_all_its_compute_instances() {
+        let servers = model::sample::servers();
+        let mut devices = servers.devices.iter();
+        let mut device = devices.find(|it| it.in_mig_mode()).unwrap().clone();
+        let first = device.instances[0].clone();
+        let own = first.attributed.known.as_f64();
+        assert!(own > 0.0);
+        assert!((attributed_of_gpu_instance(&device, &first) - own).abs() < 1.0);
+        // A second compute instance of the same GPU instance; the other GPU instance stays out of it.
+        let mut second = first.clone();
+        second.slot = 5;
+        second.attributed.known = model::Bytes::mib(1000);
+        device.instances.push(second.clone());
+        device.instances[1].attributed.known = model::Bytes::mib(77);
+        let both = own + model::Bytes::mib(1000).as_f64();
+        for instance in [&first, &second] {
+            assert!((attributed_of_gpu_instance(&device, instance) - both).abs() < 1.0);
+        }
+    }
+}

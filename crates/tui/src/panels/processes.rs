@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use model::{Device, PowerState};
+use model::{Device, PowerState, ScanState, Vendor};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
@@ -82,6 +82,8 @@ fn why_empty(view: View<'_>) -> &'static str {
         _ => snapshot.devices.iter().collect(),
     };
     let asleep = |device: &&Device| device.power_state.value() == Some(&PowerState::Suspended);
+    // NVIDIA's driver lists everybody's; holders of the others are looked for one by one.
+    let of_the_kernel = |device: &&Device| device.vendor != Vendor::Nvidia;
     if shown
         .iter()
         .any(|device| device.memory.attributed.lists_missing)
@@ -89,6 +91,10 @@ fn why_empty(view: View<'_>) -> &'static str {
         "the processes are not known: a list of the driver could not be read (n: why)"
     } else if shown.iter().any(asleep) {
         "the processes are not known: the GPU is asleep and is not asked"
+    } else if snapshot.process_status.scan == ScanState::Partial {
+        "the processes are not known: not all of them have been looked at"
+    } else if snapshot.process_status.hidden > 0 && shown.iter().any(of_the_kernel) {
+        "no process that can be looked at holds memory here; others cannot be (n: why)"
     } else if all {
         "no process holds memory on any GPU"
     } else {

@@ -171,27 +171,8 @@ fn mig_instances_that_are_not_told_have_their_reason_and_refused_slots_are_count
 
 #[test]
 fn a_container_with_a_name_of_blanks_is_shown_by_its_identifier() {
-    let from = Provenance {
-        source: Source::ContainerState,
-        counter: "config.v2.json",
-        at: model::sample::AT,
-    };
     let shown = |name: &str| {
-        let mut snapshot = model::sample::workstation();
-        let name = ContainerName {
-            name: name.into(),
-            pod: None,
-            namespace: None,
-        };
-        for process in &mut snapshot.processes {
-            let container = Container {
-                runtime: "docker",
-                id: "0123456789ab".into(),
-                pod_uid: None,
-                name: Reading::measured(name.clone(), from),
-            };
-            process.container = Reading::measured(Some(container), from);
-        }
+        let snapshot = model::sample::in_containers_named(name);
         let mut app = app(snapshot, (220, 60));
         let table = text(&draw(&app));
         press(&mut app, "Enter");
@@ -199,10 +180,10 @@ fn a_container_with_a_name_of_blanks_is_shown_by_its_identifier() {
     };
     let (named, _) = shown("embeddings");
     assert!(named.contains("embeddings 0123456789ab"), "{named}");
-    let (expected, inspector) = shown(" ");
+    let (expected, inspector) = shown("");
     assert!(expected.contains("docker 0123456789ab"), "{expected}");
     assert!(inspector.contains("docker 0123456789ab"), "{inspector}");
-    for name in ["   ", "\u{1b}\u{7}", "\t\n", "\u{200b}\u{202e}"] {
+    for name in model::sample::NO_NAMES {
         assert_eq!(
             shown(name),
             (expected.clone(), inspector.clone()),
@@ -270,6 +251,46 @@ fn none_idle_and_unknown_event_reasons_are_told_apart() {
             _ => assert!(!screen.contains("LIMIT"), "{screen}"),
         }
         assert!(seen.insert(screen));
+    }
+}
+
+#[test]
+fn no_process_is_told_from_none_that_could_be_seen() {
+    let shown = |change: fn(&mut model::Snapshot)| {
+        let mut snapshot = model::sample::radeon();
+        snapshot.processes.clear();
+        snapshot.process_status.hidden = 0;
+        snapshot.process_status.scan = model::ScanState::Complete;
+        change(&mut snapshot);
+        text(&draw(&app(snapshot, (140, 45))))
+    };
+    let nobody = "no process holds memory on this GPU";
+    for (change, expected) in [
+        ((|_| {}) as fn(&mut model::Snapshot), nobody),
+        (
+            |it| it.process_status.hidden = 3,
+            "no process that can be looked at holds memory here; others cannot be",
+        ),
+        (
+            |it| it.process_status.scan = model::ScanState::Partial,
+            "not all of them have been looked at",
+        ),
+        (
+            |it| it.devices[0].memory.attributed.lists_missing = true,
+            "a list of the driver could not be read",
+        ),
+        (
+            |it| {
+                // What NVIDIA's driver lists is everybody's.
+                it.process_status.hidden = 3;
+                it.devices[0].vendor = model::Vendor::Nvidia;
+            },
+            nobody,
+        ),
+    ] {
+        let screen = shown(change);
+        assert!(screen.contains(expected), "{expected}\n{screen}");
+        assert_eq!(screen.contains(nobody), expected == nobody);
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use model::{Gap, Text};
 use raw::drm::{
     DeviceReads, DrmDescriptor, DrmDevice, DrmHolder, DrmPlan, DrmSearch, DrmSweep, SearchPlan,
+    known_lines, why_left_alone,
 };
 use raw::{Answer, Reply, Stamped};
 use rustix::io::Errno;
@@ -28,9 +29,6 @@ const TEXT_BOUND: usize = 16 * 1024;
 
 /// Descriptors read in one sweep; a desktop has about forty.
 const MAX_TEXTS: usize = 4_096;
-
-/// What a client calls itself may say more of a person than of the machine, and is not needed.
-const LEFT_OUT: &[u8] = b"drm-client-name";
 
 /// One thread's reader of DRM devices.
 pub(crate) struct DrmDriver {
@@ -94,8 +92,15 @@ impl DrmDriver {
         if !reads.status.is_empty() {
             // Reading it touches nothing, so that a device that hangs can be asked too.
             let status = self.file(&reads.status);
-            if left_alone.is_none() && is_asleep(&status) {
-                left_alone = Some(Gap::Asleep);
+            if left_alone.is_none() {
+                left_alone = why_left_alone(match &status {
+                    Ok(Stamped {
+                        value: Reply::Bytes(text),
+                        ..
+                    }) => Ok(text),
+                    Ok(_) => Err(Gap::Malformed),
+                    Err(gap) => Err(*gap),
+                });
             }
             files.push((Text::clone(&reads.status), status));
         }
@@ -252,15 +257,9 @@ impl DrmDriver {
         read_all(&file, &mut self.buffer, TEXT_BOUND)
             .map_err(|error: Unread| error.gap(gap_of_process))?;
         let at = clock::stamp();
-        let lines = self.buffer.split_inclusive(|byte| *byte == b'\n');
-        let kept: Vec<u8> = lines
-            .filter(|line| !line.starts_with(LEFT_OUT))
-            .flatten()
-            .copied()
-            .collect();
         Ok(Stamped {
             at,
-            value: kept.into(),
+            value: known_lines(&self.buffer).into(),
         })
     }
 }
@@ -271,10 +270,4 @@ fn is_open(process: &Process, fd: u32) -> bool {
 
 fn fds(process: &OwnedFd) -> Result<OwnedFd, Errno> {
     beneath::folder_in(process.as_fd(), "fd")
-}
-
-/// What is asleep or about to be. Whatever else the file says, and a device without the file, is awake.
-fn is_asleep(status: &Answer<Reply>) -> bool {
-    matches!(status, Ok(Stamped { value: Reply::Bytes(text), .. })
-        if matches!(text.trim_ascii(), b"suspended" | b"suspending"))
 }

@@ -24,7 +24,9 @@ const CARD: &str = "sys/class/drm/card1/device";
 
 /// What a driver says of a client.
 fn said(client: u32) -> String {
-    format!("pos:\t0\ndrm-driver:\tamdgpu\ndrm-client-id:\t{client}\ndrm-client-name:\tmona\n")
+    format!(
+        "pos:\t0\ndrm-driver:\tamdgpu\ndrm-client-id:\t{client}\ndrm-client-name:\tmona\nx-mona:\t1\n"
+    )
 }
 
 impl Tree {
@@ -81,7 +83,7 @@ fn texts(holder: &DrmHolder) -> Vec<(u32, u32, Result<String, Gap>)> {
 }
 
 #[test]
-fn nodes_are_found_with_what_the_driver_says_and_without_the_name_a_client_gives_itself() {
+fn nodes_are_found_with_what_is_known_of_what_the_driver_says() {
     let tree = Tree::new();
     tree.process(7, 99)
         .holds(7, 0, "/dev/null", "pos:\t0\n")
@@ -99,11 +101,8 @@ fn nodes_are_found_with_what_the_driver_says_and_without_the_name_a_client_gives
         (holder.pid, holder.start_ticks, holder.has_kfd),
         (7, Some(99), true)
     );
-    let without_name = said(10).replace("drm-client-name:\tmona\n", "");
-    let expected = [
-        (5, 128, Ok(without_name)),
-        (6, 1, Ok("pos:\t0\n".to_owned())),
-    ];
+    let known = "drm-driver:\tamdgpu\ndrm-client-id:\t10\n".to_owned();
+    let expected = [(5, 128, Ok(known)), (6, 1, Ok(String::new()))];
     assert_eq!(texts(holder), expected);
     assert_eq!(&*holder.name, "a ) (b");
     assert!(holder.descriptors[1].is_deleted);
