@@ -109,7 +109,9 @@ impl Offload {
             _ if self.gpus == 1 => Home::Gpu(0),
             SplitMode::None if self.main_gpu < self.gpus => Home::Gpu(self.main_gpu),
             SplitMode::Layer => shares
-                .and_then(|shares| device_of(layer.saturating_sub(first), gpu_layers.min(all), shares))
+                .and_then(|shares| {
+                    device_of(layer.saturating_sub(first), gpu_layers.min(all), shares)
+                })
                 .map_or(Home::SomeGpu, Home::Gpu),
             _ => Home::SomeGpu,
         }

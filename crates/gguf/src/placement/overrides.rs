@@ -64,11 +64,9 @@ impl Overrides {
     pub fn push_pattern(&mut self, value: &str) {
         for entry in value.split(',') {
             let item = match entry.split_once('=') {
-                Some((pattern, buffer)) => {
-                    compile(pattern).map_or(Item::Unreadable, |regex| {
-                        Item::Pattern(regex, target(buffer))
-                    })
-                }
+                Some((pattern, buffer)) => compile(pattern).map_or(Item::Unreadable, |regex| {
+                    Item::Pattern(regex, target(buffer))
+                }),
                 None => Item::Unreadable,
             };
             self.push(item);

@@ -188,10 +188,7 @@ impl Placer<'_> {
             if home == Home::SomeGpu {
                 // On one GPU at least, on each at most.
                 let copies = tensor.bytes.saturating_mul(u64::from(self.offload.gpus));
-                self.devices.gpu = self
-                    .devices
-                    .gpu
-                    .plus(Range::between(tensor.bytes, copies));
+                self.devices.gpu = self.devices.gpu.plus(Range::between(tensor.bytes, copies));
                 for gpu in &mut self.devices.gpus {
                     *gpu = gpu.plus(Range::between(0, tensor.bytes));
                 }
@@ -212,7 +209,14 @@ impl Placer<'_> {
     }
 
     /// Puts `bytes` of the tensor at its home; `multiplied`: whether it is a matrix that tokens are multiplied with.
-    fn put(&mut self, tensor: &Tensor, home: Home, bytes: Range, multiplied: bool, span: &mut Span) {
+    fn put(
+        &mut self,
+        tensor: &Tensor,
+        home: Home,
+        bytes: Range,
+        multiplied: bool,
+        span: &mut Span,
+    ) {
         if home != Home::Cpu {
             self.padding = self.padding.saturating_add(padding(tensor));
         }
@@ -288,7 +292,9 @@ fn share_of(bytes: u64, share: f32) -> u64 {
         reason = "a share is between 0 and 1"
     )]
     let parts = (share.clamp(0.0, 1.0) * PARTS) as u128;
-    let bytes = u128::from(bytes).saturating_mul(parts).checked_div(1_000_000);
+    let bytes = u128::from(bytes)
+        .saturating_mul(parts)
+        .checked_div(1_000_000);
     bytes
         .and_then(|bytes| u64::try_from(bytes).ok())
         .unwrap_or(0)

@@ -36,7 +36,7 @@ const RULES: &[(&str, [u64; 3])] = &[
     ("q1_0", [0, 0, 4]),
 ];
 
-/// Types that AMX or `KleidiAI` repack beside those.
+/// Types that AMX repacks beside those.
 const OTHERS: &[&str] = &["q4_1", "iq4_xs", "f16"];
 
 impl Repack {

@@ -19,6 +19,7 @@ mod kv;
 mod kv_cases;
 mod kv_hybrid;
 mod kv_unknown;
+mod logs;
 mod reader;
 mod shard;
 mod weights;
