@@ -184,16 +184,13 @@ impl Placer<'_> {
                 homes.push(home);
             }
         }
+        let several = u64::from(self.offload.gpus.max(1)).saturating_sub(1);
         for home in homes {
-            if home == Home::SomeGpu {
-                // On one GPU at least, on each at most.
-                let copies = tensor.bytes.saturating_mul(u64::from(self.offload.gpus));
-                self.devices.gpu = self.devices.gpu.plus(Range::between(tensor.bytes, copies));
-                for gpu in &mut self.devices.gpus {
-                    *gpu = gpu.plus(Range::between(0, tensor.bytes));
-                }
-            } else {
-                self.put(tensor, home, exact, false, span);
+            self.put(tensor, home, exact, false, span);
+            // On one GPU at least, on each at most.
+            if matches!(home, Home::SomeGpu | Home::Unknown) {
+                let more = tensor.bytes.saturating_mul(several);
+                self.devices.gpu = self.devices.gpu.plus(Range::between(0, more));
             }
         }
     }

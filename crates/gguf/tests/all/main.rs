@@ -20,6 +20,7 @@ mod kv_cases;
 mod kv_hybrid;
 mod kv_unknown;
 mod logs;
+mod placement;
 mod reader;
 mod shard;
 mod weights;
