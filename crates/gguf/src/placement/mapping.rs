@@ -104,17 +104,15 @@ pub fn read_mapping(header: &Header, mapped: &[(u64, u64)]) -> Result<Mapping, N
     if !input {
         return Err(NotReadable::InputNotMapped);
     }
-    // A layer with both kinds of tensors means that single tensors were placed.
-    if found.iter().any(|layer| layer.whole && layer.missing) {
-        return Err(NotReadable::Scattered);
-    }
     let first = found.iter().position(|layer| layer.missing);
     let first = first.and_then(|first| u64::try_from(first).ok());
-    let after = found
+    // From the first layer that lacks a tensor on, none may have one: neither that layer itself, whose tensors were
+    // placed one by one then, nor those after it.
+    let scattered = found
         .iter()
         .skip_while(|layer| !layer.missing)
         .any(|layer| layer.whole);
-    if after {
+    if scattered {
         return Err(NotReadable::Scattered);
     }
     Ok(settle(header, mapped, layers, first))

@@ -51,6 +51,7 @@ fn contexts_were_padded_to_32_without_flash_attention() {
     assert_eq!(cells("-c 900 -np 1 -fa on", Era::FullWindows), 1024);
     // Three slots of 1365.3 tokens: rounded up, then padded; or all in one.
     assert_eq!(cells("-c 4096 -np 3 -fa off", Era::OwnCaches), 3 * 1376);
+    assert_eq!(cells("-c 1088 -np 33 -fa off", Era::OwnCaches), 33 * 64);
     assert_eq!(cells("-c 4096 -np 3 -fa off", Era::OneCache), 4096);
     assert_eq!(cells("-c 4096 -np 3 -fa off", Era::Current), 3 * 1536);
 }

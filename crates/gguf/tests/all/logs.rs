@@ -287,7 +287,7 @@ fn compare_caches(
     match kv::estimate(header, settings) {
         Ok(estimate) => {
             let lines = of_kind("KV").into_iter().chain(of_kind("RS"));
-            let gpu = lines.filter(|line| line.device != "CPU").last();
+            let gpu = lines.rev().find(|line| line.device != "CPU");
             let gpu = gpu.map_or("GPU", |line| &line.device);
             for (kind, devices) in cache(&estimate, &offload).parts {
                 let list = if kind == CacheKind::State {

@@ -355,6 +355,27 @@ fn a_rope_table_exists_on_each_device_with_layers() {
 }
 
 #[test]
+fn only_the_embedding_stays_when_everything_is_offloaded() {
+    for name in [
+        "lfm2-f16",
+        "gemma3-q8_0",
+        "llama-big",
+        "mamba-f16",
+        "deepseek2-f16",
+    ] {
+        let header = header(name);
+        let embedding = Weights::of(&header).token_embedding;
+        let plan = place([&header], &to_gpus(1, 99));
+        assert_eq!(plan.devices.cpu, Range::exact(embedding), "{name}");
+        assert_eq!(plan.mapped, [Range::exact(embedding)], "{name}");
+    }
+    // Tables and the norm of the embedding, which an encoder has on the first layer's device.
+    let header = header("bert-f16");
+    let plan = place([&header], &to_gpus(1, 99));
+    assert_eq!(plan.devices.cpu, Range::exact(262_144 + 2048 + 524_288));
+}
+
+#[test]
 fn what_is_repacked_depends_on_the_processor() {
     let bytes = |name: &str, repack| {
         let offload = Offload {
