@@ -6,7 +6,7 @@
 //!
 //! * [`Offload`] is what decides, with "not known" for each of it; [`Layout`] is the device of each layer.
 //! * [`place`] puts the weights there: per device, what is repacked, and the span of the file that stays mapped.
-//! * [`cache`] does so for keys, values and states.
+//! * [`cache()`] does so for keys, values and states.
 //! * [`read_mapping`] goes the other way: from what is still mapped to how many layers are on GPUs.
 
 mod cache;
