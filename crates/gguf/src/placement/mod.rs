@@ -1,8 +1,8 @@
 //! On which devices llama.cpp puts weights and caches.
 //!
 //! Rules of llama.cpp b11434 (October 2026), checked against its logs for a CPU (with mapped, copied and repacked
-//! weights) and for one Vulkan device with none, some and all layers on it, November 2026. How layers are shared out
-//! over several GPUs is from its source alone: no machine with two GPUs was at hand.
+//! weights) and for one, two and three Vulkan devices, a software renderer each, with none, some and all layers on them,
+//! November 2026. From its source alone are unequal ratios (`-ts`), `-sm` other than `layer`, and patterns (`-ot`).
 //!
 //! * [`Offload`] is what decides, with "not known" for each of it; [`Layout`] is the device of each layer.
 //! * [`place`] puts the weights there: per device, what is repacked, and the span of the file that stays mapped.
