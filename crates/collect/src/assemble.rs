@@ -73,7 +73,7 @@ pub(crate) fn process(
         runtimes,
         charges: row.charges.clone(),
         models: findings.models,
-        segments_reported: Vec::new(),
+        segments_reported: findings.reported,
         segments_estimated: findings.segments,
         receipt,
         server: findings.server,
@@ -99,7 +99,12 @@ fn receipt(charges: &[Charge], findings: &Findings) -> Option<model::receipt::Re
         }
         _ => vram()?,
     };
-    model::receipt::remainder(charge.device_index, measured, &[], &findings.segments)
+    model::receipt::remainder(
+        charge.device_index,
+        measured,
+        &findings.reported,
+        &findings.segments,
+    )
 }
 
 /// Fills in what of a device depends on its processes.

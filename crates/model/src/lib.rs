@@ -57,8 +57,9 @@ pub use snapshot::{
 };
 pub use units::{Bytes, BytesPerSecond, Celsius, Megahertz, Millijoules, Percent, Watts};
 pub use workload::{
-    Category, Evidence, EvidenceFamily, EvidenceKind, EvidenceLabel, Model, ModelKind, Placement,
-    Segment, SegmentKind, Server, ServerState,
+    Category, Component, EndpointState, EndpointStatus, Evidence, EvidenceFamily, EvidenceKind,
+    EvidenceLabel, Model, ModelEvent, ModelEventKind, ModelKind, Placement, Said, Segment,
+    SegmentKind, Server, ServerState,
 };
 
 /// Text shared between snapshots without copying.

@@ -20,10 +20,16 @@ pub enum Source {
     Kfd,
     /// The header of a GGUF model file.
     Gguf,
+    /// The header of a model file in another format.
+    ModelFile,
     /// A command line.
     CommandLine,
     /// A model server's own HTTP interface on loopback.
     Http,
+    /// A log that a program writes.
+    Log,
+    /// A program's settings file.
+    Settings,
     /// A state file of a container runtime.
     ContainerState,
     /// Arithmetic on other readings.
@@ -42,8 +48,11 @@ impl Source {
             Self::Fdinfo => "fdinfo",
             Self::Kfd => "kfd",
             Self::Gguf => "gguf",
+            Self::ModelFile => "model_file",
             Self::CommandLine => "cmdline",
             Self::Http => "http",
+            Self::Log => "log",
+            Self::Settings => "settings",
             Self::ContainerState => "container_state",
             Self::Derived => "derived",
             Self::Program => "gputaskman",

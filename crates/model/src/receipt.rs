@@ -55,13 +55,16 @@ pub fn remainder(
         parts += 1;
     };
     let mut replaced: Vec<(&str, SegmentKind)> = Vec::new();
-    for segment in reported.iter().filter(|s| s.placement != Placement::Cpu) {
+    let counts = |kind: SegmentKind, placement: Placement| {
+        kind.stands_alone() && placement.may_be_on_device()
+    };
+    for segment in reported.iter().filter(|s| counts(s.kind, s.placement)) {
         if let Reading::Known(part) = &segment.bytes {
             replaced.push((&segment.model_id, segment.kind));
             add(part.value.0, part.value.0);
         }
     }
-    for segment in estimated.iter().filter(|s| s.placement != Placement::Cpu) {
+    for segment in estimated.iter().filter(|s| counts(s.kind, s.placement)) {
         if replaced.contains(&(&*segment.model_id, segment.kind)) {
             continue;
         }
@@ -118,6 +121,7 @@ mod tests {
                 from: FROM,
             }),
             placement,
+            device_index: None,
             inputs: Vec::new(),
         }
     }
@@ -167,6 +171,7 @@ mod tests {
                 by: FROM,
             }),
             placement: Placement::Gpu,
+            device_index: None,
             inputs: Vec::new(),
         }];
         let parts = [part(SegmentKind::Weights, 60, 60, Placement::Gpu)];

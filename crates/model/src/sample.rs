@@ -276,15 +276,13 @@ pub fn container() -> Snapshot {
         cache,
     ];
     guess.receipt = receipt::remainder(0, Bytes::mib(1480), &[], &guess.segments_estimated);
-    guess.server = Some(Server {
-        kind: "llama-server",
-        port: 8081,
-        own_port: None,
-        state: ServerState::KeyRequired,
-        context: gone(Gap::Permission, Source::Http, "/props n_ctx"),
-        slots: gone(Gap::Permission, Source::Http, "/props total_slots"),
-        at: ago(9000),
-    });
+    guess.server = Some(Server::new(
+        "llama-server",
+        8081,
+        ServerState::KeyRequired,
+        Gap::Permission,
+        ago(9000),
+    ));
     let foreign = |pid, vram| {
         let mut row =
             process(pid, "", Category::Other, "none", on(vram)).unreadable(Gap::OutsideNamespace);

@@ -21,6 +21,7 @@ mod process;
 mod provenance;
 mod total;
 pub mod v1;
+mod workload;
 
 pub(crate) use process::mark;
 

@@ -2,7 +2,7 @@
 //! remainder. Only the total is measured.
 
 use model::receipt::Receipt;
-use model::{Bytes, Estimated, Placement, Process, Reading, Reported, Segment, SegmentKind};
+use model::{Bytes, Estimated, Placement, Process, Reading, Reported, Segment};
 use ratatui::style::Style;
 
 use crate::dossier::{INDENT, dot, labelled};
@@ -103,16 +103,16 @@ impl Line<'_> {
 fn lines(process: &Process, look: Look) -> Vec<Line<'_>> {
     let reported = process.segments_reported.iter().map(|segment| Line {
         model: &segment.model_id,
-        letter: letter(segment.kind),
-        name: name(segment.kind),
+        letter: segment.kind.letter(),
+        name: segment.kind.label(),
         figure: figure::reported(&segment.bytes, look),
         place: place(segment.placement),
         inputs: inputs(&segment.inputs),
     });
     let estimated = estimated(process).map(|segment| Line {
         model: &segment.model_id,
-        letter: letter(segment.kind).to_ascii_lowercase(),
-        name: name(segment.kind),
+        letter: segment.kind.letter().to_ascii_lowercase(),
+        name: segment.kind.label(),
         figure: figure::estimated(&segment.bytes, look),
         place: place(segment.placement),
         inputs: inputs(&segment.inputs),
@@ -123,6 +123,7 @@ fn lines(process: &Process, look: Look) -> Vec<Line<'_>> {
 const fn place(placement: Placement) -> Option<&'static str> {
     match placement {
         Placement::Gpu => None,
+        Placement::PinnedHost => Some("in pinned system memory"),
         Placement::Cpu => Some("in system memory"),
         Placement::Unknown => Some("not known how much on the GPU"),
     }
@@ -158,19 +159,19 @@ fn draw_bar(process: &Process, receipt: &Receipt, cells: usize, look: Look) -> P
         }
     };
     for segment in &process.segments_reported {
-        if let (Reading::Known(known), true) = (&segment.bytes, on_device(segment.placement)) {
+        if let (Reading::Known(known), true) = (&segment.bytes, on_device(segment)) {
             let style = look.class(Class::Reported);
-            add(letter(segment.kind), known.value.as_f64(), style);
+            add(segment.kind.letter(), known.value.as_f64(), style);
         }
     }
     for segment in estimated(process) {
-        if let (Reading::Known(known), true) = (&segment.bytes, on_device(segment.placement)) {
+        if let (Reading::Known(known), true) = (&segment.bytes, on_device(segment)) {
             let sure = if segment.placement == Placement::Unknown {
                 0.0
             } else {
                 known.low.as_f64()
             };
-            let letter = letter(segment.kind).to_ascii_lowercase();
+            let letter = segment.kind.letter().to_ascii_lowercase();
             add(letter, sure, look.class(Class::Estimated));
             // Between the ends of the range.
             add('~', known.high.as_f64() - sure, look.dim());
@@ -190,22 +191,7 @@ fn draw_bar(process: &Process, receipt: &Receipt, cells: usize, look: Look) -> P
     it
 }
 
-const fn on_device(placement: Placement) -> bool {
-    matches!(placement, Placement::Gpu | Placement::Unknown)
-}
-
-const fn letter(kind: SegmentKind) -> char {
-    match kind {
-        SegmentKind::Weights => 'W',
-        SegmentKind::Kv => 'K',
-        SegmentKind::Compute => 'C',
-    }
-}
-
-const fn name(kind: SegmentKind) -> &'static str {
-    match kind {
-        SegmentKind::Weights => "weights",
-        SegmentKind::Kv => "KV",
-        SegmentKind::Compute => "compute",
-    }
+/// Whether it is drawn in the bar of the device's memory.
+const fn on_device<C>(segment: &Segment<C>) -> bool {
+    segment.kind.stands_alone() && segment.placement.may_be_on_device()
 }

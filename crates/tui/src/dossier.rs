@@ -157,6 +157,8 @@ fn model_line(model: &Model, several: bool, look: Look) -> Paragraph {
     match model.label {
         EvidenceLabel::Confirmed => it.put(glued("CONFIRMED ✓"), look.good()),
         EvidenceLabel::Likely => it.put("likely", look.warning()),
+        EvidenceLabel::History => it.put("history, by a log alone", look.dim()),
+        EvidenceLabel::Candidate => it.put("candidate, not shown to be loaded", look.dim()),
     }
     let by: Vec<&str> = model.evidence.iter().map(|one| one.kind.id()).collect();
     if !by.is_empty() {
@@ -238,6 +240,7 @@ fn server_line(snapshot: &Snapshot, process: &Process, look: Look) -> Option<Par
         ServerState::Ready => ("ready", look.good()),
         ServerState::Loading => ("loading its model", look.warning()),
         ServerState::Sleeping => ("asleep", look.dim()),
+        ServerState::Router => ("a router, its models run in other processes", look.good()),
         ServerState::KeyRequired => ("wants a key, not asked further", look.warning()),
         ServerState::Unreachable => ("could not be asked", look.warning()),
     };
@@ -401,7 +404,9 @@ fn evidence_line(snapshot: &Snapshot, model: &Model, look: Look) -> Paragraph {
         it.put(glued(&format!("{detail} ({age} ago)")), look.plain());
     }
     dot(&mut it, look);
-    it.put(format!("path {}", figure::clean(&model.path)), look.plain());
+    let path = figure::measured(&model.path, look, |path| figure::clean(path).into_owned());
+    it.put("path ", look.plain());
+    it.put(path.text.into_owned(), look.class(path.class));
     it
 }
 

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use gguf::{Header, ShardName};
 use model::{
     Bytes, Category, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey,
-    Reading, Runtime, Segment, Server, Severity, Stamp, Text,
+    Reading, Reported, Runtime, Segment, Server, Severity, Stamp, Text,
 };
 use raw::{Machine, ProcessRef, Root, Settings};
 
 use super::category::ByLoad;
-use super::described::Described;
+use super::claim::{Claim, Named, Target};
+use super::described::{Described, without_file};
 use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
@@ -73,10 +74,27 @@ impl Known {
 #[derive(Default)]
 pub(crate) struct Findings {
     pub(crate) models: Vec<Model>,
+    pub(crate) reported: Vec<Segment<Reported<Bytes>>>,
     pub(crate) segments: Vec<Segment<Estimated<Bytes>>>,
     pub(crate) server: Option<Server>,
     pub(crate) server_unasked: Option<Gap>,
     pub(crate) notices: Vec<Notice>,
+}
+
+impl Findings {
+    /// Adds the sizes that `claims` report of the parts of `model`.
+    fn add_reported(&mut self, model: &Model, claims: &[&Claim]) {
+        for part in claims.iter().flat_map(|claim| &claim.about.parts) {
+            self.reported.push(Segment {
+                model_id: model.id.clone(),
+                kind: part.kind,
+                bytes: part.bytes,
+                placement: part.placement,
+                device_index: part.device_index,
+                inputs: part.inputs.clone(),
+            });
+        }
+    }
 }
 
 impl Models {
@@ -147,20 +165,25 @@ impl Models {
             Ok(said) => (Some(said), None),
             Err(why_not) => (None, why_not),
         };
-        let mut candidates = known.candidates.clone();
-        if let Some((path, at)) = said.as_ref().and_then(|said| said.model_path.clone()) {
-            candidates.insert(
-                0,
-                Candidate {
-                    path: resolved(&path, watched),
-                    kind: EvidenceKind::Api,
-                    detail: "/props model_path".into(),
-                    at,
-                    deleted: false,
-                },
-            );
+        let (server, mut claims) = match said {
+            Some(said) => (Some(said.server), said.claims),
+            None => (None, Vec::new()),
+        };
+        let mut candidates = Vec::new();
+        for claim in &mut claims {
+            let Named::File(path) = &mut claim.named else {
+                continue;
+            };
+            *path = resolved(path, watched);
+            candidates.extend(claim.kind.map(|kind| Candidate {
+                path: path.clone(),
+                kind,
+                detail: claim.detail.clone(),
+                at: claim.at,
+                deleted: false,
+            }));
         }
-        let server = said.map(|said| said.server);
+        candidates.extend_from_slice(&known.candidates);
         let gathered = gather(
             &mut self.files,
             machine,
@@ -173,22 +196,41 @@ impl Models {
             server_unasked,
             ..Findings::default()
         };
-        for parts in by_model(gathered) {
-            let sources = Sources {
-                flags: &known.flags,
-                settings: &settings,
-                key,
-                now,
+        let sources = Sources {
+            flags: &known.flags,
+            settings: &settings,
+            key,
+            now,
+        };
+        let found = by_model(gathered);
+        let mut unjoined: Vec<&Claim> = claims.iter().collect();
+        for parts in &found {
+            let paths: Vec<Text> = parts.iter().flat_map(|part| part.paths.clone()).collect();
+            let target = Target {
+                paths: &paths,
+                store_names: &[],
             };
-            add_model(
-                &mut findings,
-                &mut self.files,
-                machine,
-                who,
-                &parts,
-                &sources,
-            );
+            let joined: Vec<&Claim> = unjoined
+                .extract_if(.., |claim| claim.named.is(&target, found.len()))
+                .collect();
+            let files = &mut self.files;
+            add_model(&mut findings, files, machine, who, parts, &joined, &sources);
         }
+        // Words that show nothing and name nothing that is here are about something else.
+        unjoined.retain(|claim| claim.kind.is_some());
+        while let Some(first) = unjoined.first().copied() {
+            let same: Vec<&Claim> = unjoined
+                .extract_if(.., |claim| claim.named == first.named)
+                .collect();
+            let before = findings.models.len();
+            if let Some(model) = without_file(&same, before, now) {
+                findings.add_reported(&model, &same);
+                findings.models.push(model);
+            }
+        }
+        findings
+            .models
+            .sort_by_key(|model| std::cmp::Reverse(model.label));
         findings
     }
 }
@@ -219,6 +261,7 @@ fn add_model(
     machine: &mut dyn Machine,
     who: ProcessRef,
     parts: &[Gathered],
+    claims: &[&Claim],
     sources: &Sources<'_>,
 ) {
     let Some(first) = parts.first() else { return };
@@ -255,6 +298,14 @@ fn add_model(
         missing_parts = missing_parts.saturating_add(beyond);
     }
     let mut evidence: Vec<Evidence> = parts.iter().flat_map(|p| p.evidence.clone()).collect();
+    // What names a file is among its candidates already.
+    let otherwise = |claim: &&&Claim| !matches!(claim.named, Named::File(_));
+    evidence.extend(
+        claims
+            .iter()
+            .filter(otherwise)
+            .filter_map(|claim| claim.evidence()),
+    );
     evidence.sort_by(|a, b| a.kind.cmp(&b.kind).then_with(|| a.detail.cmp(&b.detail)));
     evidence.dedup_by(|a, b| a.kind == b.kind && a.detail == b.detail);
     let model = Described {
@@ -266,6 +317,7 @@ fn add_model(
         server: findings.server.as_ref(),
         server_unasked: findings.server_unasked,
         flags: sources.flags,
+        claims,
         now: sources.now,
     }
     .into_model(evidence);
@@ -299,10 +351,8 @@ fn add_model(
     };
     let parts = segments(&model, &inputs);
     findings.segments.extend(parts);
+    findings.add_reported(&model, claims);
     findings.models.push(model);
-    findings
-        .models
-        .sort_by_key(|model| std::cmp::Reverse(model.label));
 }
 
 /// Whether what the server says of its context is about this model: it names one model.

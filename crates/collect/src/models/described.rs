@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use gguf::{Header, Kind};
 use model::{
-    Bytes, Evidence, EvidenceKind, EvidenceLabel, Gap, Measured, Model, ModelKind, Provenance,
-    Reading, Reported, Server, Source, Stamp, Text,
+    Bytes, Evidence, EvidenceKind, EvidenceLabel, Gap, Measured, Model, ModelEvent, ModelKind,
+    Provenance, Reading, Reported, Said, Server, Source, Stamp, Text,
 };
 
+use super::claim::{Claim, Named};
 use super::files::Outcome;
 use super::flags::Flags;
 use super::gathering::Gathered;
@@ -25,6 +26,8 @@ pub(super) struct Described<'a> {
     /// Why the server was not asked.
     pub(super) server_unasked: Option<Gap>,
     pub(super) flags: &'a Flags,
+    /// What other sources say of it.
+    pub(super) claims: &'a [&'a Claim],
     pub(super) now: Stamp,
 }
 
@@ -68,10 +71,12 @@ impl Described<'_> {
             .and_then(|h| h.name())
             .filter(|name| !name.trim().is_empty());
         let label = EvidenceLabel::of(evidence.iter().map(|e| e.kind));
+        let words = Words::of(self.claims);
         Model {
             id: format!("m{}", self.before + 1).into(),
             name: name.unwrap_or(stem).into(),
-            path: self.first.path.clone(),
+            store_names: Vec::new(),
+            path: Reading::measured(self.first.path.clone(), path_from(&evidence, at)),
             format: "gguf",
             size_on_disk: self.size(),
             architecture: text(
@@ -89,9 +94,18 @@ impl Described<'_> {
             context_trained: number(header.and_then(|h| h.context_length()), "context_length"),
             context_requested: self.context_requested(),
             context_used: self.context_used(&evidence),
-            kind: header.map_or(ModelKind::Unknown, |h| kind(&h.kind())),
+            kind: header
+                .map(|h| kind(&h.kind()))
+                .filter(|kind| *kind != ModelKind::Unknown)
+                .or(words.kind)
+                .unwrap_or(ModelKind::Unknown),
+            kind_hint: None,
             label,
             evidence,
+            conflict: words.conflict,
+            events: words.events,
+            components: Vec::new(),
+            said: words.said,
         }
     }
 
@@ -135,6 +149,9 @@ impl Described<'_> {
     }
 
     fn context_used(&self, evidence: &[Evidence]) -> Reading<Reported<u64>> {
+        if let Some(told) = Words::of(self.claims).context {
+            return Reading::Known(told);
+        }
         let from = |at| Provenance {
             source: Source::Http,
             counter: "/props n_ctx",
@@ -145,6 +162,102 @@ impl Described<'_> {
             (Some(server), true) => server.context,
             _ => Reading::missing(self.server_unasked.unwrap_or(Gap::NotFound), from(self.now)),
         }
+    }
+}
+
+/// What all claims about one model say, the first that speaks of a thing going before the others.
+#[derive(Default)]
+pub(super) struct Words {
+    kind: Option<ModelKind>,
+    context: Option<Reported<u64>>,
+    conflict: Option<Text>,
+    events: Vec<ModelEvent>,
+    said: Vec<Said>,
+}
+
+impl Words {
+    fn of(claims: &[&Claim]) -> Self {
+        let mut words = Self::default();
+        for claim in claims {
+            let about = &claim.about;
+            words.kind = words.kind.or(about.kind);
+            words.context = words.context.or(about.context);
+            words.conflict = words.conflict.or_else(|| about.conflict.clone());
+            words.events.extend(about.events.iter().cloned());
+            words.said.extend(about.said.iter().cloned());
+        }
+        words.events.sort_by_key(|event| event.wall_us);
+        words
+    }
+}
+
+const fn gone<T>(now: Stamp) -> Reading<Measured<T>> {
+    let from = Provenance {
+        source: Source::ModelFile,
+        counter: "no file is known",
+        at: now,
+    };
+    Reading::missing(Gap::NotFound, from)
+}
+
+/// A model that has no file here: only `claim` and those that name the same tell of it.
+pub(super) fn without_file(claims: &[&Claim], before: usize, now: Stamp) -> Option<Model> {
+    let first = claims.first()?;
+    let words = Words::of(claims);
+    let name = claims.iter().find_map(|claim| claim.about.name.clone());
+    let evidence: Vec<Evidence> = claims.iter().filter_map(|claim| claim.evidence()).collect();
+    let unused = Provenance {
+        source: Source::Http,
+        counter: "context",
+        at: now,
+    };
+    Some(Model {
+        id: format!("m{}", before + 1).into(),
+        name: name.or_else(|| first.named.label())?,
+        store_names: Vec::new(),
+        path: match &first.named {
+            Named::File(path) => Reading::measured(path.clone(), path_from(&evidence, now)),
+            _ => gone(now),
+        },
+        format: "unknown",
+        size_on_disk: gone(now),
+        architecture: gone(now),
+        quantization: gone(now),
+        parameters: gone(now),
+        layers: gone(now),
+        context_trained: gone(now),
+        context_requested: gone(now),
+        context_used: words
+            .context
+            .map_or_else(|| Reading::missing(Gap::NotFound, unused), Reading::Known),
+        kind: words.kind.unwrap_or(ModelKind::Unknown),
+        kind_hint: None,
+        label: EvidenceLabel::of(evidence.iter().map(|one| one.kind)),
+        evidence,
+        conflict: words.conflict,
+        events: words.events,
+        components: Vec::new(),
+        said: words.said,
+    })
+}
+
+/// Who told the path: the kernel where it did, else the strongest of the others.
+fn path_from(evidence: &[Evidence], now: Stamp) -> Provenance {
+    let kernel = |one: &&Evidence| matches!(one.kind, EvidenceKind::Mapped | EvidenceKind::Open);
+    let told = evidence.iter().find(kernel).or(evidence.first());
+    let (source, counter) = match told.map(|one| one.kind) {
+        Some(EvidenceKind::Mapped) => (Source::Proc, "maps"),
+        Some(EvidenceKind::Open) => (Source::Proc, "fd"),
+        Some(EvidenceKind::CommandLine) => (Source::CommandLine, "arguments"),
+        Some(EvidenceKind::Api) => (Source::Http, "model path"),
+        Some(EvidenceKind::Log) => (Source::Log, "model path"),
+        Some(EvidenceKind::Settings | EvidenceKind::Installed) => (Source::Settings, "model path"),
+        None => (Source::Program, "model path"),
+    };
+    Provenance {
+        source,
+        counter,
+        at: told.map_or(now, |one| one.at),
     }
 }
 

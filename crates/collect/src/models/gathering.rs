@@ -26,6 +26,8 @@ pub(super) struct Candidate {
 /// A model while its evidence is gathered.
 pub(super) struct Gathered {
     pub(super) path: Text,
+    /// Every path that something names it by.
+    pub(super) paths: Vec<Text>,
     pub(super) meta: Option<FileMeta>,
     pub(super) look: Look,
     pub(super) evidence: Vec<Evidence>,
@@ -174,12 +176,14 @@ pub(super) fn gather(
             Some(known) => {
                 // A store's blob is mapped by its hash; the name somebody gave it tells more.
                 if !is_gguf_name(&known.path) && is_gguf_name(&path) {
-                    known.path = path;
+                    known.path = path.clone();
                 }
+                known.paths.push(path);
                 known.evidence.push(evidence);
             }
             None => {
                 gathered.push(Gathered {
+                    paths: vec![path.clone()],
                     path,
                     meta,
                     look,

@@ -219,6 +219,7 @@ fn segment(
         kind,
         bytes,
         placement,
+        device_index: None,
         inputs,
     }
 }
@@ -236,6 +237,7 @@ fn missing(
         kind,
         bytes,
         placement: Placement::Unknown,
+        device_index: None,
         inputs,
     }
 }

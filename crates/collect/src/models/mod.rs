@@ -1,6 +1,7 @@
 //! What a process works with: model files and how we know, runtimes, category, parts of the memory.
 
 mod category;
+mod claim;
 mod claims;
 mod described;
 mod files;

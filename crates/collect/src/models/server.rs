@@ -1,9 +1,10 @@
 //! What a llama-server says of itself at `/props`: the one question that neither wakes a sleeping
 //! server nor resets a counter.
 
-use model::{Gap, Provenance, Reading, Reported, Server, ServerState, Source, Stamp, Text};
+use model::{EvidenceKind, Gap, Provenance, Reading, Reported, Server, ServerState, Source, Stamp};
 use raw::{Endpoint, HttpReply, Machine, ProcessRef, Question, Reply};
 
+use super::claim::{About, Claim, Named};
 use super::reach::{Forwarders, Reach, Target};
 use crate::processes::{Poll, Watched};
 
@@ -23,9 +24,9 @@ pub(super) struct Asked {
 }
 
 /// What a server has answered.
-pub(super) struct Said {
+pub(super) struct Answered {
     pub(super) server: Server,
-    pub(super) model_path: Option<(Text, Stamp)>,
+    pub(super) claims: Vec<Claim>,
 }
 
 impl Asked {
@@ -38,7 +39,7 @@ impl Asked {
         watched: &Watched,
         forwarders: &mut Forwarders,
         now: Stamp,
-    ) -> Result<Said, Option<Gap>> {
+    ) -> Result<Answered, Option<Gap>> {
         let found = self.reach.target(machine, who, watched, forwarders, now);
         let target = match found {
             // Looked for again while the old answer still stands.
@@ -82,20 +83,15 @@ const fn from(counter: &'static str, at: Stamp) -> Provenance {
     }
 }
 
-fn said(props: &Poll, target: Target, now: Stamp) -> Option<Said> {
+fn said(props: &Poll, target: Target, now: Stamp) -> Option<Answered> {
     let server = |state, at| Server {
-        kind: "llama-server",
-        port: target.port,
         own_port: target.behind,
-        state,
-        context: Reading::missing(Gap::NotFound, from("/props n_ctx", at)),
-        slots: Reading::missing(Gap::NotFound, from("/props total_slots", at)),
-        at,
+        ..Server::new("llama-server", target.port, state, Gap::NotFound, at)
     };
     let only = |server| {
-        Some(Said {
+        Some(Answered {
             server,
-            model_path: None,
+            claims: Vec::new(),
         })
     };
     match props.answer() {
@@ -113,7 +109,7 @@ fn said(props: &Poll, target: Target, now: Stamp) -> Option<Said> {
     }
 }
 
-fn from_props(mut server: Server, reply: &HttpReply, at: Stamp) -> Said {
+fn from_props(mut server: Server, reply: &HttpReply, at: Stamp) -> Answered {
     let number = |field: &str| reply.fields.get(field).and_then(serde_json::Value::as_u64);
     let reading = |value: Option<u64>, counter| match value {
         Some(value) => Reading::Known(Reported {
@@ -142,9 +138,17 @@ fn from_props(mut server: Server, reply: &HttpReply, at: Stamp) -> Said {
     let path = reply
         .fields
         .get("model_path")
-        .and_then(serde_json::Value::as_str);
-    Said {
+        .and_then(serde_json::Value::as_str)
+        .filter(|path| !path.is_empty());
+    let claim = path.map(|path| Claim {
+        named: Named::File(path.into()),
+        kind: Some(EvidenceKind::Api),
+        detail: "/props model_path".into(),
+        at,
+        about: About::default(),
+    });
+    Answered {
         server,
-        model_path: path.filter(|p| !p.is_empty()).map(|p| (p.into(), at)),
+        claims: claim.into_iter().collect(),
     }
 }

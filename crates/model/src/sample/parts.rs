@@ -278,7 +278,11 @@ pub(super) fn model(id: &str, name: &str, evidence: &[(EvidenceKind, &str)]) -> 
     Model {
         id: id.into(),
         name: name.into(),
-        path: format!("/models/{}-q4_k_m.gguf", name.to_lowercase()).into(),
+        store_names: Vec::new(),
+        path: Reading::measured(
+            format!("/models/{}-q4_k_m.gguf", name.to_lowercase()).into(),
+            from(Source::Proc, "maps"),
+        ),
         format: "gguf",
         size_on_disk: Reading::measured(Bytes(9_001_752_960), from(Source::Proc, "file size")),
         architecture: header("qwen3".into(), "general.architecture"),
@@ -289,6 +293,11 @@ pub(super) fn model(id: &str, name: &str, evidence: &[(EvidenceKind, &str)]) -> 
         context_requested: gone(Gap::NotFound, Source::CommandLine, "-c"),
         context_used: gone(Gap::NotFound, Source::Http, "/props"),
         kind: ModelKind::Llm,
+        kind_hint: None,
+        conflict: None,
+        events: Vec::new(),
+        components: Vec::new(),
+        said: Vec::new(),
         label: EvidenceLabel::of(evidence.iter().map(|(kind, _)| *kind)),
         evidence: evidence
             .iter()
@@ -317,6 +326,7 @@ pub(super) fn estimate(
             from: from(Source::Gguf, "tensor shapes and keys"),
         }),
         placement,
+        device_index: None,
         inputs: vec![("context", "8192".into()), ("kv_type_k", "f16".into())],
     }
 }
@@ -346,8 +356,9 @@ pub(super) fn llama_server() -> Process {
     );
     qwen.context_requested = Reading::measured(8192, from(Source::CommandLine, "-c"));
     qwen.context_used = props(8192, "/props n_ctx");
+    let file = "/models/qwen3-14b-q4_k_m.gguf";
     it.command_line = Reading::measured(
-        ["llama-server", "-m", &*qwen.path, "-c", "8192"]
+        ["llama-server", "-m", file, "-c", "8192"]
             .map(Into::into)
             .to_vec(),
         from(Source::Proc, "cmdline"),
@@ -365,6 +376,7 @@ pub(super) fn llama_server() -> Process {
             },
         }),
         placement: Placement::Gpu,
+        device_index: Some(0),
         inputs: Vec::new(),
     }];
     it.segments_estimated = vec![
@@ -388,13 +400,15 @@ pub(super) fn llama_server() -> Process {
         &it.segments_estimated,
     );
     it.server = Some(Server {
-        kind: "llama-server",
-        port: 8080,
-        own_port: None,
-        state: ServerState::Ready,
         context: props(8192, "/props n_ctx"),
         slots: props(1, "/props total_slots"),
-        at: ago(2000),
+        ..Server::new(
+            "llama-server",
+            8080,
+            ServerState::Ready,
+            Gap::NotFound,
+            ago(2000),
+        )
     });
     it
 }

@@ -1,10 +1,10 @@
-//! Models, the parts of a process's memory, what remains of it, and the server.
+//! The parts of a process's memory, and what remains of it.
 
 use std::collections::BTreeMap;
 
 use model::{
-    Bytes, Estimated, Gap, Model, Placement, Process, Reading, Reported, Segment, Snapshot, Source,
-    Stamp, Text,
+    Bytes, Estimated, Gap, Placement, Process, Reading, Reported, Segment, Snapshot, Source, Stamp,
+    Text,
 };
 
 use super::provenance::{Traces, basis_sentence};
@@ -23,51 +23,15 @@ impl Place {
         }
     }
 
-    fn device_index(self, t: &mut Traces, placement: Placement) -> Option<u32> {
-        match (placement, self.0) {
+    fn device_index<C>(self, t: &mut Traces, part: &Segment<C>) -> Option<u32> {
+        match (part.placement, part.device_index.or(self.0)) {
             (Placement::Gpu, Some(index)) => Some(index),
             (Placement::Gpu, None) => t.absent("device_index", Gap::Ambiguous),
-            (Placement::Cpu, _) => t.absent("device_index", Gap::NotApplicable),
+            (Placement::Cpu | Placement::PinnedHost, _) => {
+                t.absent("device_index", Gap::NotApplicable)
+            }
             (Placement::Unknown, _) => t.absent("device_index", Gap::NotFound),
         }
-    }
-}
-
-pub(super) fn model(now: Stamp, model: &Model) -> v1::Model {
-    let mut traces = Traces::new(now);
-    let t = &mut traces;
-    v1::Model {
-        id: model.id.clone(),
-        name: model.name.clone(),
-        path: model.path.clone(),
-        format: model.format,
-        size_on_disk_bytes: t.bytes("size_on_disk_bytes", &model.size_on_disk),
-        architecture: t.measured("architecture", &model.architecture, Clone::clone),
-        quantization: t.measured("quantization", &model.quantization, Clone::clone),
-        parameters: t.measured("parameters", &model.parameters, |number| *number),
-        layers: t.measured("layers", &model.layers, |number| *number),
-        context_trained: t.measured("context_trained", &model.context_trained, |tokens| *tokens),
-        context_requested: t.measured("context_requested", &model.context_requested, |tokens| {
-            *tokens
-        }),
-        context_used: t.reported("context_used", &model.context_used),
-        kind: model.kind.id(),
-        kind_hint: t.not_read("kind_hint"),
-        kind_label: model.kind.label(),
-        label: model.label.id(),
-        evidence: model
-            .evidence
-            .iter()
-            .map(|evidence| v1::Evidence {
-                source: evidence.kind.id(),
-                family: evidence.kind.family().id(),
-                detail: evidence.detail.clone(),
-                age_ms: now.ms_since(evidence.at),
-            })
-            .collect(),
-        conflict: t.not_read("conflict"),
-        events: t.not_read("events"),
-        provenance: traces.finish(),
     }
 }
 
@@ -90,7 +54,7 @@ pub(super) fn reported(
         model_id: part.model_id.clone(),
         segment: part.kind.id(),
         bytes: t.reported("bytes", &part.bytes).map(|bytes| bytes.0),
-        device_index: place.device_index(t, part.placement),
+        device_index: place.device_index(t, part),
         placement: part.placement.id(),
         source: source.id(),
         observed_at,
@@ -112,7 +76,7 @@ pub(super) fn estimated(
         segment: part.kind.id(),
         bytes_low: bytes.map(|(low, _)| low),
         bytes_high: bytes.map(|(_, high)| high),
-        device_index: place.device_index(t, part.placement),
+        device_index: place.device_index(t, part),
         placement: part.placement.id(),
         method: match &part.bytes {
             Reading::Known(estimated) => Some(estimated.method.id()),
@@ -164,25 +128,5 @@ pub(super) fn receipt(t: &mut Traces, from: &Snapshot, process: &Process) -> Opt
         parts_missing: receipt.parts_missing,
         class: "estimated",
         note: receipt.note(),
-    })
-}
-
-pub(super) fn server(t: &mut Traces, now: Stamp, process: &Process) -> Option<v1::Server> {
-    let Some(server) = &process.server else {
-        return t.absent("server", process.server_unasked.unwrap_or(Gap::NotFound));
-    };
-    Some(v1::Server {
-        kind: server.kind,
-        port: server.port,
-        own_port: server
-            .own_port
-            .or_else(|| t.absent("server.own_port", Gap::NotApplicable)),
-        state: server.state.id(),
-        context: t.reported("server.context", &server.context),
-        slots_total: t.reported("server.slots_total", &server.slots),
-        slots_busy: t.not_read("server.slots_busy"),
-        tokens_per_s: t.not_read("server.tokens_per_s"),
-        age_ms: now.ms_since(server.at),
-        endpoints: t.not_read("server.endpoints"),
     })
 }

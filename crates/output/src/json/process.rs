@@ -8,6 +8,7 @@ use model::{
 use super::memory_part::{self, Place};
 use super::provenance::{Traces, basis_id};
 use super::v1::{self, Trace};
+use super::workload;
 use crate::{format, shown};
 
 pub(super) fn process(from: &Snapshot, process: &Process) -> v1::Process {
@@ -44,7 +45,7 @@ pub(super) fn process(from: &Snapshot, process: &Process) -> v1::Process {
         models: process
             .models
             .iter()
-            .map(|model| memory_part::model(now, model))
+            .map(|model| workload::model(now, model))
             .collect(),
         segments_reported: process
             .segments_reported
@@ -57,7 +58,7 @@ pub(super) fn process(from: &Snapshot, process: &Process) -> v1::Process {
             .map(|part| memory_part::estimated(now, place, part))
             .collect(),
         receipt: memory_part::receipt(t, from, process),
-        server: memory_part::server(t, now, process),
+        server: workload::server(t, now, process),
         provenance: traces.finish(),
     }
 }

@@ -6,6 +6,7 @@
 mod device;
 mod mig;
 mod process;
+mod workload;
 
 use std::borrow::Cow;
 
@@ -16,9 +17,12 @@ use serde::{Serialize, Serializer};
 pub use device::{CategoryBytes, Device, DeviceDetails, DeviceMemory, NvLink, Sensor};
 pub use mig::{Mig, MigAttributes, MigEntry, MigInstance, MigMemory};
 pub use process::{
-    Charge, ChargeMemory, Container, DrmClients, DrmRegion, Engines, Evidence, Instance, Kfd,
-    Model, NamedEngine, PidMatch, Process, Receipt, Runtime, SegmentEstimated, SegmentReported,
-    Server,
+    Charge, ChargeMemory, Container, DrmClients, DrmRegion, Engines, Instance, Kfd, NamedEngine,
+    PidMatch, Process, Runtime,
+};
+pub use workload::{
+    Component, EndpointStatus, Evidence, Model, ModelEvent, Receipt, Said, SegmentEstimated,
+    SegmentReported, Server,
 };
 
 /// Version of the contract.

@@ -168,6 +168,7 @@ fn item<C>(part: &Segment<C>, several: bool, cell: &Cell, inputs: &str) -> (Stri
     };
     let place = match (part.placement, &part.bytes) {
         (Placement::Gpu, _) | (_, Reading::Missing(_)) => "",
+        (Placement::PinnedHost, _) => "in pinned system memory",
         (Placement::Cpu, _) => "in system memory",
         (Placement::Unknown, _) => "on the GPU or in system memory",
     };
@@ -180,18 +181,13 @@ fn item<C>(part: &Segment<C>, several: bool, cell: &Cell, inputs: &str) -> (Stri
         ("", "") => String::new(),
         _ => format!(" ({place}{separator}{inputs})"),
     };
-    let name = match part.kind {
-        SegmentKind::Weights => "weights",
-        SegmentKind::Kv => "KV",
-        SegmentKind::Compute => "compute",
-    };
+    let name = part.kind.label();
     (format!("{of}{name} {}{more}", cell.text), cell.old_ms)
 }
 
 const fn field(kind: SegmentKind) -> &'static str {
     match kind {
-        SegmentKind::Weights => "weights",
-        SegmentKind::Kv => "KV",
         SegmentKind::Compute => "compute buffers",
+        kind => kind.label(),
     }
 }
