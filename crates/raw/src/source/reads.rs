@@ -1,11 +1,13 @@
 //! Reads of files, processes and loopback servers: the closed list of what the program may ask.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use model::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use super::containers::{ContainerRecord, ContainerRuntime};
 use super::networks::{Forwarder, Network};
@@ -176,6 +178,24 @@ impl Endpoint {
                 "role",
             ],
         }
+    }
+}
+
+impl Endpoint {
+    /// The kept fields of a reply's body by dotted path, where they are; none where the body is no JSON.
+    pub fn kept(self, body: &[u8]) -> BTreeMap<String, Value> {
+        let Ok(body) = serde_json::from_slice::<Value>(body) else {
+            return BTreeMap::new();
+        };
+        let find = |path: &str| {
+            path.split('.')
+                .try_fold(&body, |value, name| value.get(name))
+                .cloned()
+        };
+        self.kept_fields()
+            .iter()
+            .filter_map(|path| Some(((*path).to_owned(), find(path)?)))
+            .collect()
     }
 }
 
@@ -350,7 +370,7 @@ pub struct HttpReply {
     /// HTTP status.
     pub status: u16,
     /// The kept fields as a flat JSON object by dotted path; empty where the body was not JSON.
-    pub fields: std::collections::BTreeMap<String, serde_json::Value>,
+    pub fields: BTreeMap<String, Value>,
 }
 
 #[derive(Serialize, Deserialize)]
