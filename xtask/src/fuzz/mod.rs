@@ -5,7 +5,8 @@
 //! cargo run -p xtask -- fuzz --runs 200000 --target formats
 //! ```
 //!
-//! Seeds are the files in `fuzz/seeds` and the captures in `fixtures`; `FIXTURES_DIR` adds GGUF headers. The same numbers
+//! Seeds are the files in `fuzz/seeds`, the headers that the GGUF reader is tested with and the captures in `fixtures`;
+//! `FIXTURES_DIR` adds GGUF headers. The same numbers
 //! give the same inputs on every machine. The targets are those of cargo-fuzz in `fuzz/`.
 
 mod mutate;

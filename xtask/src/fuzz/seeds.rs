@@ -22,6 +22,7 @@ pub(super) fn of(target: &Target) -> Result<Vec<Vec<u8>>> {
         name => name,
     };
     let mut paths = match folder {
+        "gguf" => below(&root.join("crates/gguf/fixtures/headers"), "gguf")?,
         "capture" => below(&root.join("fixtures/captures"), "ndjson")?,
         folder => below(&root.join("fuzz/seeds").join(folder), "")?,
     };
