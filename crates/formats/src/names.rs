@@ -46,12 +46,11 @@ pub fn may_be_model(path: &str) -> bool {
         .any(|extension| has_extension(path, extension))
 }
 
-/// Whether a file with this extension that is no model is worth a word. `.bin` and `.plan` are used for much else.
+/// Whether the extension belongs to models alone, so that a file which is none is worth a word.
 pub fn claims_model(path: &str) -> bool {
-    may_be_model(path)
-        && !["bin", "plan", "engine"]
-            .iter()
-            .any(|it| has_extension(path, it))
+    ["gguf", "safetensors", "onnx", "tflite"]
+        .iter()
+        .any(|extension| has_extension(path, extension))
 }
 
 /// Which JSON file it is.

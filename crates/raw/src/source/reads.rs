@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::containers::{ContainerRecord, ContainerRuntime};
+use super::model_files::ModelFile;
 use super::networks::{Forwarder, Network};
 
 /// A process by number and start time; an answer about another process under the same number is
@@ -91,6 +92,13 @@ pub enum Question {
         length_bytes: u8,
         /// Byte order of the lengths.
         big_endian: bool,
+    },
+    /// What a file is that may be a model in another format than GGUF, and what its header tells.
+    ModelFile {
+        /// Where the path starts.
+        root: Root,
+        /// Absolute path.
+        path: Text,
     },
     /// Size and identity of a regular file.
     Stat {
@@ -229,6 +237,7 @@ impl Question {
                     root(r)
                 )
             }
+            Self::ModelFile { root: r, path } => format!("model {} {path}", root(r)),
             Self::Stat { root: r, path } => format!("meta {} {path}", root(r)),
             Self::Maps(who) => format!("maps {}", who.key()),
             Self::CommandLine(who) => format!("cmdline {}", who.key()),
@@ -264,12 +273,13 @@ impl Question {
     /// The process the question is about, if any.
     pub fn who(&self) -> Option<ProcessRef> {
         match self {
-            Self::File { root, .. } | Self::SkipStrings { root, .. } | Self::Stat { root, .. } => {
-                match root {
-                    Root::Host => None,
-                    Root::Process(who) => Some(*who),
-                }
-            }
+            Self::File { root, .. }
+            | Self::SkipStrings { root, .. }
+            | Self::ModelFile { root, .. }
+            | Self::Stat { root, .. } => match root {
+                Root::Host => None,
+                Root::Process(who) => Some(*who),
+            },
             Self::Maps(who)
             | Self::CommandLine(who)
             | Self::Environment(who)
@@ -305,6 +315,8 @@ pub enum Reply {
     End(u64),
     /// A file's size and identity.
     Meta(FileMeta),
+    /// What a file is.
+    Model(ModelFile),
     /// Link texts by descriptor number or name.
     Links(Vec<(Text, Text)>),
     /// Listening sockets.
