@@ -84,8 +84,23 @@ impl Collector {
             let is_same = |key: &ProcessKey| {
                 process.start_ticks.is_none() || key.start_ticks == process.start_ticks
             };
-            if let Some(key) = found.ok().filter(is_same) {
-                rows.entry(key).or_default().charges.push(charge);
+            match found {
+                Ok(key) if is_same(&key) => rows.entry(key).or_default().charges.push(charge),
+                // It holds the device, and nothing else can be told of it.
+                Err(gap) if process.is_holder && process.start_ticks.is_none() => {
+                    let key = ProcessKey {
+                        space: PidSpace::Local,
+                        pid: process.pid,
+                        start_ticks: None,
+                    };
+                    let unknown = || Row {
+                        why_unknown: Some(gap),
+                        ..Row::default()
+                    };
+                    rows.entry(key).or_insert_with(unknown).charges.push(charge);
+                }
+                // Another process has the number now, or none.
+                Ok(_) | Err(_) => {}
             }
         }
     }

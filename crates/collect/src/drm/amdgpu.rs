@@ -9,6 +9,7 @@ use raw::{Answer, Stamped};
 use super::discovery::{Found, Hwmon};
 use super::files::{Files, Readings, sysfs};
 use super::gpu_metrics::{self, Metrics};
+use super::memory::MOST_BYTES;
 use super::sensors::{celsius, lanes, link_generation, microwatts, sensor};
 
 /// Files of the memory manager: they touch no hardware.
@@ -45,9 +46,6 @@ const MONITORED: [&str; 10] = [
     "freq1_input",
     "freq2_input",
 ];
-
-/// More memory than any device has.
-const MAX_MEMORY: i64 = 1 << 50;
 
 /// More than any clock, Hz.
 const MAX_HERTZ: i64 = 100_000_000_000;
@@ -106,13 +104,19 @@ pub(super) fn describe(
     let path = |name: &str| found.has(name).then(|| found.file(name));
     let monitored = |name: &str| hwmon.filter(|h| h.has(name)).map(|h| h.file(name));
     let bytes = |counter| {
-        readings.number(counter, path(counter).as_deref(), 0..=MAX_MEMORY, |n| {
+        let most = MOST_BYTES.cast_signed();
+        readings.number(counter, path(counter).as_deref(), 0..=most, |n| {
             Bytes(n.unsigned_abs())
         })
     };
     let memory = &mut device.memory;
     memory.total = bytes("mem_info_vram_total");
-    memory.used = bytes("mem_info_vram_used");
+    memory.used = match (bytes("mem_info_vram_used"), memory.total.value()) {
+        (Reading::Known(used), Some(total)) if used.value > *total => {
+            Reading::missing(Gap::Implausible, used.from)
+        }
+        (used, _) => used,
+    };
     memory.shared_total = bytes("mem_info_gtt_total");
     memory.shared_used = bytes("mem_info_gtt_used");
     let share = |counter| readings.number(counter, path(counter).as_deref(), 0..=100, percent);
@@ -266,6 +270,9 @@ fn current_level(files: &Files, path: &str) -> Answer<Megahertz> {
             .filter(|_| clock.to_ascii_lowercase().ends_with("mhz"))
             .ok_or(Gap::Malformed)?;
         let megahertz: u32 = digits.trim().parse().map_err(|_| Gap::Malformed)?;
+        if i64::from(megahertz) > MAX_HERTZ / 1_000_000 {
+            return Err(Gap::Implausible);
+        }
         if current.is_some_and(|other| other != megahertz) {
             return Err(Gap::Ambiguous);
         }
@@ -362,6 +369,7 @@ mod tests {
             ("\n", Err(Gap::NotSupported)),
             ("0: fast *\n", Err(Gap::Malformed)),
             ("0: 1: ägz *\n", Err(Gap::Malformed)),
+            ("0: 4294967295Mhz *\n", Err(Gap::Implausible)),
         ] {
             let level = current_level(&files(text), "/x").map(|answer| answer.value.0);
             assert_eq!(level, expected, "{text:?}");

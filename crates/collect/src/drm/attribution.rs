@@ -11,7 +11,7 @@ use model::Gap;
 use super::engines::{Baselines, Loads, Newcomer};
 use super::fdinfo::Fdinfo;
 use super::memory::Place;
-use super::sizes::{self, RegionSums};
+use super::sizes::{self, Limits, RegionSums};
 
 /// Through which node a device was opened.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -42,8 +42,8 @@ pub struct Descriptor {
 pub struct Holder {
     /// Number.
     pub pid: u32,
-    /// Start time, ticks since boot.
-    pub start_ticks: u64,
+    /// Start time, ticks since boot; `None` where it cannot be told.
+    pub start_ticks: Option<u64>,
     /// Whether it has `/dev/kfd` open.
     pub has_kfd: bool,
     /// Whether it opens display nodes for others and keeps a copy, as session managers do.
@@ -61,8 +61,17 @@ pub struct Sample {
     pub is_complete: bool,
     /// Everybody who was found.
     pub holders: Vec<Holder>,
-    /// Processes whose descriptors cannot be listed.
+    /// Processes that live and whose descriptors could not be listed.
     pub unreadable: Vec<u32>,
+}
+
+/// What is to be known of a device.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct DeviceFacts {
+    /// Whether work on it can be submitted through `/dev/kfd`, where it is not timed.
+    pub has_user_queues: bool,
+    /// Its memory.
+    pub limits: Limits,
 }
 
 /// One process on one device.
@@ -70,8 +79,8 @@ pub struct Sample {
 pub struct Row {
     /// Number.
     pub pid: u32,
-    /// Start time.
-    pub start_ticks: u64,
+    /// Start time; `None` where it cannot be told.
+    pub start_ticks: Option<u64>,
     /// The device.
     pub slot: u32,
     /// Device memory that is certainly the process's, bytes.
@@ -84,6 +93,8 @@ pub struct Row {
     pub vram_resident: Result<u64, Gap>,
     /// The same of system memory.
     pub system_resident: Result<u64, Gap>,
+    /// The most device memory that its clients can have, wherever it lies at the moment, bytes.
+    pub vram_wanted: Option<u64>,
     /// Bounds of what is its own where nothing can be charged, bytes.
     pub vram_bounds: Option<Bounds>,
     /// Bytes that the driver would rather have in device memory and that are not there.
@@ -110,7 +121,7 @@ pub struct Bounds {
 }
 
 /// Every reason in order of precedence.
-const PRECEDENCE: [Gap; 11] = [
+const PRECEDENCE: [Gap; 12] = [
     Gap::PartialScan,
     Gap::Asleep,
     Gap::TimedOut,
@@ -121,8 +132,12 @@ const PRECEDENCE: [Gap; 11] = [
     Gap::PrimaryNode,
     Gap::Legacy,
     Gap::UnreadableValue,
+    Gap::Implausible,
     Gap::SharedBuffers,
 ];
+
+/// Reasons that are of one size, and leave the other one as it is.
+const OF_ONE_SIZE: [Gap; 2] = [Gap::UnreadableValue, Gap::Implausible];
 
 /// Reasons that leave nothing to say about engines either.
 const WITHOUT_LOAD: [Gap; 7] = [
@@ -139,7 +154,7 @@ const WITHOUT_LOAD: [Gap; 7] = [
 pub(super) type ClientId = (u32, u64);
 
 /// A process by number and start time.
-pub(super) type ProcessId = (u32, u64);
+pub(super) type ProcessId = (u32, Option<u64>);
 
 /// Attribution over time: what is kept is the counters from which loads are computed.
 #[derive(Debug, Default)]
@@ -160,9 +175,8 @@ struct Before {
 }
 
 impl Attribution {
-    /// Takes in what was seen, and says whose it is. `has_user_queues`: whether work on a device can be submitted
-    /// through `/dev/kfd`, where it is not timed.
-    pub fn take(&mut self, sample: &Sample, has_user_queues: impl Fn(u32) -> bool) -> Vec<Row> {
+    /// Takes in what was seen, and says whose it is. `facts`: what is known of a device.
+    pub fn take(&mut self, sample: &Sample, facts: impl Fn(u32) -> DeviceFacts) -> Vec<Row> {
         let parts = parts(sample);
         let mut owners: BTreeMap<ClientId, BTreeSet<ProcessId>> = BTreeMap::new();
         for ((process, _), part) in &parts {
@@ -193,7 +207,11 @@ impl Attribution {
         let mut rows = Vec::new();
         let mut incomplete = BTreeSet::new();
         for ((process, slot), part) in &parts {
+            let facts = facts(*slot);
             let mut reasons = part.reasons.clone();
+            if part.is_beyond(facts.limits) {
+                reasons.insert(Gap::Implausible);
+            }
             if !sample.is_complete {
                 reasons.insert(Gap::PartialScan);
             }
@@ -217,14 +235,14 @@ impl Attribution {
             let loads = self.loads(sample, *process, part);
             let without = reasons.iter().find(|reason| WITHOUT_LOAD.contains(reason));
             let loads = match without {
-                _ if part.has_kfd && has_user_queues(*slot) => Err(Gap::Kfd),
+                _ if part.has_kfd && facts.has_user_queues => Err(Gap::Kfd),
                 Some(reason) => Err(*reason),
                 None if part.clients.is_empty() => {
                     Err(reasons.first().copied().unwrap_or(Gap::NoStats))
                 }
                 None => loads,
             };
-            rows.push(part.row(*process, *slot, reasons, loads));
+            rows.push(part.row(*process, *slot, facts.limits, reasons, loads));
         }
         if sample.is_complete {
             self.baselines.end();
@@ -329,6 +347,9 @@ impl<'a> Part<'a> {
                 return;
             }
         };
+        if text.is_cut {
+            self.reasons.insert(Gap::Incomplete);
+        }
         self.driver = self.driver.or(text.driver.as_deref());
         match text.client {
             Some(Ok(id)) if text.driver.is_some() => {
@@ -344,6 +365,7 @@ impl<'a> Part<'a> {
                 self.reasons.insert(Gap::Incomplete);
                 self.nameless.push(text);
             }
+            _ if text.is_cut => {}
             _ if descriptor.is_deleted => {
                 self.reasons.insert(Gap::DeviceGone);
             }
@@ -351,6 +373,15 @@ impl<'a> Part<'a> {
                 self.reasons.insert(Gap::NoStats);
             }
         }
+    }
+
+    /// Whether its clients together have more than there is.
+    fn is_beyond(&self, limits: Limits) -> bool {
+        let texts: Vec<&Fdinfo> = self.texts().collect();
+        let own = |place| sizes::within(&texts, place, limits);
+        [Place::Device, Place::System]
+            .into_iter()
+            .any(|place| own(place) == Err(Gap::Implausible))
     }
 
     fn texts(&self) -> impl Iterator<Item = &'a Fdinfo> {
@@ -362,20 +393,25 @@ impl<'a> Part<'a> {
         &self,
         (pid, start_ticks): ProcessId,
         slot: u32,
+        limits: Limits,
         reasons: Vec<Gap>,
         loads: Result<Loads, Gap>,
     ) -> Row {
         let texts: Vec<&Fdinfo> = self.texts().collect();
+        let own = |place| sizes::within(&texts, place, limits);
         let resident = |place| {
-            sizes::resident(&texts, place).map_err(|gap| reasons.first().copied().unwrap_or(gap))
+            own(place).map_err(|gap| match reasons.first() {
+                Some(first) if !OF_ONE_SIZE.contains(&gap) => *first,
+                _ => gap,
+            })
         };
-        // A size that cannot be read leaves the other one as it is; a flaw in what is shared does not.
+        // A size that cannot be read or be true leaves the other one as it is; a flaw in what is shared does not, and
+        // whatever speaks against the client speaks against all its sizes.
+        let is_of_one_size = reasons.iter().all(|reason| OF_ONE_SIZE.contains(reason))
+            && !sizes::has_flawed_share(&texts);
         let charged = |place| match *reasons {
-            [] => sizes::resident(&texts, place),
-            [Gap::UnreadableValue] if !sizes::has_unreadable_share(&texts) => {
-                sizes::resident(&texts, place)
-            }
-            [first, ..] => Err(first),
+            [first, ..] if !is_of_one_size => Err(first),
+            _ => own(place),
         };
         let single = !reasons.contains(&Gap::SharedClient);
         let bounded = !reasons.is_empty()
@@ -390,6 +426,7 @@ impl<'a> Part<'a> {
             system: charged(Place::System),
             vram_resident: resident(Place::Device),
             system_resident: resident(Place::System),
+            vram_wanted: sizes::wanted(&texts),
             vram_bounds: bounded.then(|| sizes::vram_bounds(&texts)).flatten(),
             regions: sizes::by_region(&texts),
             displaced: single.then(|| sizes::displaced(&texts)).flatten(),

@@ -1,6 +1,6 @@
 //! Rows of the attribution as charges of processes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::{
     Bytes, Charge, ChargedBytes, DeviceKind, DriverLists, DrmClients, DrmRegion, Engines,
@@ -17,6 +17,8 @@ use super::state::Drm;
 pub(crate) struct DrmProcess {
     pub(crate) pid: u32,
     pub(crate) start_ticks: Option<u64>,
+    /// Whether it was seen to hold the device, so that it is one even where nothing else can be told of it.
+    pub(crate) is_holder: bool,
     pub(crate) at: Stamp,
 }
 
@@ -40,12 +42,31 @@ impl Drm {
             let at = stamp(sweep_at, row.at_ns);
             let process = DrmProcess {
                 pid: row.pid,
-                start_ticks: Some(row.start_ticks),
+                start_ticks: row.start_ticks,
+                is_holder: true,
                 at,
             };
             charges.push((process, self.charge(*index, device, row, at, now)));
         }
-        charges.extend(self.charges_of_unreadable(index_of, now));
+        for unseen in self.unseen_rows(now) {
+            let row = &unseen.row;
+            let (Some(index), Some(device)) =
+                (index_of.get(&row.slot), self.devices.get(&row.slot))
+            else {
+                continue;
+            };
+            let mut charge = self.charge(*index, device, row, now, now);
+            if let Some(vram) = unseen.charged {
+                charge.memory.vram = Reading::Known(ChargedBytes::Measured(vram));
+            }
+            let process = DrmProcess {
+                pid: row.pid,
+                start_ticks: None,
+                is_holder: false,
+                at: unseen.at,
+            };
+            charges.push((process, charge));
+        }
         charges
     }
 
@@ -101,9 +122,7 @@ impl Drm {
             })
         };
         let none = |counter| Reading::missing(Gap::NoCounter, fdinfo(counter));
-        let kfd = self
-            .kfd
-            .figures(&device.found, row.pid, &device.files, &device.rates, now);
+        let kfd = self.kfd.figures(device, row.pid, now);
         Charge {
             device_index,
             lists: DriverLists::default(),
@@ -160,77 +179,6 @@ impl Drm {
                 kfd,
             })),
         }
-    }
-
-    /// Processes whose nodes cannot be looked at, but of which the compute driver says what they have allocated.
-    fn charges_of_unreadable(
-        &self,
-        index_of: &BTreeMap<u32, u32>,
-        now: Stamp,
-    ) -> Vec<(DrmProcess, Charge)> {
-        let mut charges = Vec::new();
-        // While the search goes on, whoever can be looked at may yet be found.
-        let unreadable = |pid: u32| {
-            let search = self.search.as_ref();
-            search.is_some_and(|search| search.unreadable.contains(&pid))
-        };
-        for (slot, device) in &self.devices {
-            let seen: BTreeSet<u32> = self
-                .rows
-                .iter()
-                .filter(|row| row.slot == *slot)
-                .map(|row| row.pid)
-                .collect();
-            let Some(index) = index_of.get(slot) else {
-                continue;
-            };
-            for pid in self.kfd.processes.iter().filter(|pid| !seen.contains(pid)) {
-                let figures =
-                    self.kfd
-                        .figures(&device.found, *pid, &device.files, &device.rates, now);
-                let Some(figures) = figures.filter(|_| self.is_complete || unreadable(*pid)) else {
-                    continue;
-                };
-                // Having opened it is no use of it.
-                let Some(vram) = figures
-                    .vram
-                    .known()
-                    .filter(|vram| vram.value.0 > 0)
-                    .copied()
-                else {
-                    continue;
-                };
-                let unseen = Row {
-                    pid: *pid,
-                    start_ticks: 0,
-                    slot: *slot,
-                    vram: Err(Gap::Permission),
-                    system: Err(Gap::Permission),
-                    reasons: vec![Gap::Incomplete],
-                    vram_resident: Err(Gap::Permission),
-                    system_resident: Err(Gap::Permission),
-                    vram_bounds: None,
-                    displaced: None,
-                    regions: BTreeMap::new(),
-                    loads: Err(Gap::Kfd),
-                    clients: 0,
-                    driver: None,
-                    at_ns: now.mono_ns,
-                };
-                let mut charge = self.charge(*index, device, &unseen, now, now);
-                // On a processor with graphics such memory may lie in either place.
-                if device.kind == DeviceKind::Discrete {
-                    charge.memory.vram = Reading::Known(ChargedBytes::Measured(vram));
-                }
-                let process = DrmProcess {
-                    pid: *pid,
-                    start_ticks: None,
-                    at: vram.from.at,
-                };
-                charges.push((process, charge));
-            }
-        }
-        charges
     }
 }
 

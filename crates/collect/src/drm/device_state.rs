@@ -1,14 +1,17 @@
 //! One device over time: what is known of it, and what is read of it next.
 
-use model::{DeviceKind, Stamp, Text};
+use model::{DeviceKind, Gap, Stamp, Text};
 use raw::drm::DeviceReads;
 use raw::{Machine, Question};
 
+use super::attribution::DeviceFacts;
 use super::classes::Video;
 use super::discovery::{self, Driver, Found, Hwmon};
 use super::files::Files;
 use super::kfd::Kfd;
+use super::memory::MOST_BYTES;
 use super::rates::Rates;
+use super::sizes::Limits;
 use super::{amdgpu, intel};
 use crate::processes::Poll;
 
@@ -124,6 +127,36 @@ impl DeviceState {
             awake,
             minors: self.found.minors.clone(),
             fdinfo_wakes: self.found.driver == Driver::Xe,
+        }
+    }
+
+    /// What attribution is told of it.
+    pub(super) fn facts(&self) -> DeviceFacts {
+        DeviceFacts {
+            has_user_queues: self.found.driver == Driver::Amdgpu,
+            limits: self.limits(),
+        }
+    }
+
+    /// Sizes of its memory, where its driver says them.
+    pub(super) fn limits(&self) -> Limits {
+        let size = |name: &str| {
+            let size = self.files.number(&self.found.file(name)).ok()?;
+            let bytes = u64::try_from(size.value).ok()?;
+            (1..=MOST_BYTES).contains(&bytes).then_some(bytes)
+        };
+        Limits {
+            vram: size("mem_info_vram_total"),
+            system: size("mem_info_gtt_total"),
+        }
+    }
+
+    /// Why a file that was not asked for was not.
+    pub(super) fn unasked(&self) -> Gap {
+        match () {
+            () if self.is_asleep() => Gap::Asleep,
+            () if self.is_left_alone => Gap::LeftAlone,
+            () => Gap::Pending,
         }
     }
 

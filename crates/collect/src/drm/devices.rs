@@ -15,15 +15,10 @@ impl DeviceState {
     /// The device, without index and without what depends on processes.
     pub(super) fn device(&mut self, now: Stamp) -> Device {
         let asleep = self.is_asleep();
-        let unasked = match () {
-            () if asleep => Gap::Asleep,
-            () if self.is_left_alone => Gap::LeftAlone,
-            () => Gap::Pending,
-        };
         let readings = Readings {
             files: &self.files,
             now,
-            unasked,
+            unasked: self.unasked(),
         };
         let mut device = blank(&self.found, now, unlisted(self.found.driver));
         device.name = self.name(now);

@@ -10,6 +10,10 @@ use super::fdinfo::{Engine, Fdinfo};
 /// Load by engine class as the driver names it, percent, 0 to 100.
 pub type Loads = BTreeMap<String, Result<f64, Gap>>;
 
+/// How many times its own length a class may have been busy: jobs of several contexts and rings overlap, but no driver
+/// has this many of one client at work. What is beyond is no time.
+const MOST_OVERLAP: f64 = 1000.0;
+
 /// A client as one process holds it.
 type Key = (ProcessId, ClientId);
 
@@ -32,6 +36,8 @@ struct Counter {
     busy: u64,
     /// Passed cycles, where the driver counts in cycles.
     passed: Option<u64>,
+    /// When it was read, monotonic nanoseconds.
+    at_ns: u64,
 }
 
 /// What may be said of a client without a baseline.
@@ -65,11 +71,14 @@ impl Baselines {
         at_ns: u64,
         newcomer: Newcomer,
     ) -> Result<Loads, Gap> {
-        let now = counters(text);
+        let now = counters(text, at_ns);
         let before = self.known.remove(&key);
         let (loads, counters) = match (before, newcomer) {
             (Some(before), _) => {
-                let loads = loads(text, &before, &now, at_ns);
+                let loads = loads(text, &before, &now);
+                // What cannot be true is no start for the next time either.
+                let mut now = now;
+                now.retain(|name, _| loads.get(name) != Some(&Err(Gap::Implausible)));
                 (Ok(loads), keep_largest(before.counters, now))
             }
             (None, Newcomer::FirstSample) => (Err(Gap::FirstSample), now),
@@ -87,12 +96,13 @@ impl Baselines {
                                     Counter {
                                         busy: 0,
                                         passed: None,
+                                        at_ns: since_ns,
                                     },
                                 )
                             })
                             .collect(),
                     };
-                    Ok(self::loads(text, &zero, &now, at_ns))
+                    Ok(self::loads(text, &zero, &now))
                 } else {
                     Err(Gap::FirstSample)
                 };
@@ -117,11 +127,12 @@ pub(super) fn add(mut sum: Loads, more: Loads) -> Loads {
     sum
 }
 
-fn counters(text: &Fdinfo) -> BTreeMap<String, Counter> {
+fn counters(text: &Fdinfo, at_ns: u64) -> BTreeMap<String, Counter> {
     let counter = |engine: &Engine| match (engine.busy_ns, engine.cycles) {
         (Some(busy), _) => Some(Counter {
             busy: busy.ok()?,
             passed: None,
+            at_ns,
         }),
         (None, Some(cycles)) => Some(Counter {
             busy: cycles.ok()?,
@@ -129,6 +140,7 @@ fn counters(text: &Fdinfo) -> BTreeMap<String, Counter> {
                 Some(passed) => Some(passed.ok()?),
                 None => None,
             },
+            at_ns,
         }),
         (None, None) => None,
     };
@@ -164,17 +176,16 @@ fn keep_largest(
     for (name, counter) in now {
         let larger = kept.get(&name).map_or(counter, |before| Counter {
             busy: before.busy.max(counter.busy),
-            passed: counter.passed,
+            ..counter
         });
         kept.insert(name, larger);
     }
     kept
 }
 
-fn loads(text: &Fdinfo, before: &Baseline, now: &BTreeMap<String, Counter>, at_ns: u64) -> Loads {
+fn loads(text: &Fdinfo, before: &Baseline, now: &BTreeMap<String, Counter>) -> Loads {
     // amdgpu leaves out engines that have done nothing: without a line there was no work so far.
     let leaves_out_zeros = text.driver.as_deref() == Some("amdgpu");
-    let passed_ns = at_ns.saturating_sub(before.at_ns);
     let mut loads = Loads::new();
     for (name, engine) in &text.engines {
         if engine.busy_ns.is_none() && engine.cycles.is_none() {
@@ -185,13 +196,14 @@ fn loads(text: &Fdinfo, before: &Baseline, now: &BTreeMap<String, Counter>, at_n
             None if leaves_out_zeros => Ok(Counter {
                 busy: 0,
                 passed: None,
+                at_ns: before.at_ns,
             }),
             None => Err(Gap::FirstSample),
         };
         let load = match (start, now.get(name)) {
             (Err(gap), _) => Err(gap),
             (Ok(_), None) => Err(Gap::UnreadableValue),
-            (Ok(start), Some(end)) => share(engine, start, *end, passed_ns),
+            (Ok(start), Some(end)) => share(engine, start, *end),
         };
         loads.insert(name.clone(), load);
     }
@@ -199,12 +211,13 @@ fn loads(text: &Fdinfo, before: &Baseline, now: &BTreeMap<String, Counter>, at_n
 }
 
 /// Percent of the class's time; all its engines busy is 100.
-fn share(engine: &Engine, start: Counter, end: Counter, passed_ns: u64) -> Result<f64, Gap> {
+fn share(engine: &Engine, start: Counter, end: Counter) -> Result<f64, Gap> {
     let engines = match engine.capacity {
         None => 1,
         Some(Ok(engines)) => engines,
         Some(Err(_)) => return Err(Gap::UnreadableValue),
     };
+    let passed_ns = end.at_ns.saturating_sub(start.at_ns);
     let busy = float(end.busy.saturating_sub(start.busy));
     let whole = if engine.busy_ns.is_some() {
         float(passed_ns)
@@ -216,11 +229,13 @@ fn share(engine: &Engine, start: Counter, end: Counter, passed_ns: u64) -> Resul
         }
     };
     let whole = whole * float(engines);
-    if whole > 0.0 {
+    if whole <= 0.0 {
+        Err(Gap::NoSample)
+    } else if busy > whole * MOST_OVERLAP {
+        Err(Gap::Implausible)
+    } else {
         // Jobs of several contexts may overlap within a class.
         Ok((busy / whole * 100.0).min(100.0))
-    } else {
-        Err(Gap::NoSample)
     }
 }
 

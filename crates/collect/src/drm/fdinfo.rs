@@ -37,6 +37,8 @@ pub struct Fdinfo {
     pub evicted_vram: Option<Number>,
     /// The dialect of amdgpu before Linux 5.19, which names no client.
     pub is_old_dialect: bool,
+    /// Whether it breaks off within a line: the kernel ends each, so that more would have followed.
+    pub is_cut: bool,
 }
 
 /// Memory of one region, bytes; `None` where the key is not printed.
@@ -98,10 +100,15 @@ const REGIONS: [(&str, Field<Region>); 4] = [
 ];
 
 impl Fdinfo {
-    /// Reads a text. Lines that are not of this interface are passed over.
+    /// Reads a text. Lines that are not of this interface are passed over, and so is one that is not ended: half a
+    /// number is a number too.
     pub fn parse(text: &str) -> Self {
         let mut it = Self::default();
-        for line in text.lines() {
+        for line in text.split_inclusive('\n') {
+            let Some(line) = line.strip_suffix('\n') else {
+                it.is_cut = true;
+                break;
+            };
             // A key holds no colon; a value may (`drm-pdev`).
             let Some((key, value)) = line.split_once(':') else {
                 continue;
@@ -351,7 +358,7 @@ mod tests {
         let many = (0..1000).map(|n| format!("drm-total-r{n}: 1\ndrm-engine-e{n}: 1 ns"));
         let long = format!("drm-total-{}: 1", "x".repeat(100));
         let lines: Vec<String> = many.chain([long]).collect();
-        let it = Fdinfo::parse(&lines.join("\n"));
+        let it = Fdinfo::parse(&(lines.join("\n") + "\n"));
         assert_eq!((it.regions.len(), it.engines.len()), (MAX_NAMES, MAX_NAMES));
     }
 
@@ -377,15 +384,30 @@ mod tests {
         fn hostile_lines_are_read_without_a_panic(
             lines in prop::collection::vec(("drm-(total|engine|cycles|shared|resident|memory|total-cycles|engine-capacity)-?[a-z0-9:\\-]{0,6}", "[ \t]?[0-9]{0,22} ?(KiB|MiB|ns|Hz|)"), 0..20)
         ) {
-            let lines: Vec<String> = lines.iter().map(|(key, value)| format!("{key}:{value}")).collect();
-            let it = Fdinfo::parse(&lines.join("\n"));
+            let lines: Vec<String> = lines.iter().map(|(key, value)| format!("{key}:{value}\n")).collect();
+            let it = Fdinfo::parse(&lines.concat());
             prop_assert!(it.regions.len() <= MAX_NAMES && it.engines.len() <= MAX_NAMES);
         }
 
         #[test]
         fn the_order_of_lines_does_not_matter(order in Just(LINES.to_vec()).prop_shuffle()) {
-            let shuffled = order.join("\n");
-            prop_assert_eq!(Fdinfo::parse(&shuffled), Fdinfo::parse(&LINES.join("\n")));
+            let whole = |lines: &[&str]| Fdinfo::parse(&(lines.join("\n") + "\n"));
+            prop_assert_eq!(whole(&order), whole(&LINES));
+        }
+
+        #[test]
+        fn a_text_that_breaks_off_says_less_and_nothing_else(length in 0_usize..200) {
+            let text = LINES.join("\n") + "\n";
+            let cut = Fdinfo::parse(text.get(..length).unwrap_or(&text));
+            let whole = Fdinfo::parse(&text);
+            prop_assert_eq!(cut.is_cut, length < text.len() && length > 0 && !text[..length].ends_with('\n'));
+            for (name, region) in &cut.regions {
+                let same = |part: Option<Number>, all: Option<Number>| part.is_none() || part == all;
+                let all = whole.regions[name];
+                prop_assert!(same(region.total, all.total) && same(region.here(), all.here()));
+            }
+            prop_assert!(cut.client.is_none() || cut.client == whole.client);
+            prop_assert!(cut.driver.is_none() || cut.driver == whole.driver);
         }
 
         #[test]

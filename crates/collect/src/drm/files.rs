@@ -47,6 +47,11 @@ impl Files {
             .retain(|path, _| path.ends_with("/runtime_status") || !which(path));
     }
 
+    /// Whether there is an answer, of whatever kind.
+    pub(super) fn is_known(&self, path: &str) -> bool {
+        self.answers.contains_key(path)
+    }
+
     /// The newest answer as bytes.
     pub(super) fn bytes(&self, path: &str) -> Answer<&[u8]> {
         match self.answers.get(path) {
@@ -74,10 +79,22 @@ impl Files {
         }
     }
 
-    /// The newest answer as a number.
+    /// The newest answer as a number. Without the end of its line it may be half of one.
     pub(super) fn number(&self, path: &str) -> Answer<i64> {
         let Stamped { at, value } = self.text(path)?;
-        let value = value.parse().map_err(|_| Gap::Malformed)?;
+        let is_whole = self.bytes(path)?.value.ends_with(b"\n");
+        let digits = value.strip_prefix('-').unwrap_or(value);
+        let value = match value.parse() {
+            Ok(value) if is_whole => value,
+            Err(_) if is_whole && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                return Err(if digits.is_empty() {
+                    Gap::Malformed
+                } else {
+                    Gap::Implausible
+                });
+            }
+            _ => return Err(Gap::Malformed),
+        };
         Ok(Stamped { at, value })
     }
 }
@@ -142,10 +159,48 @@ impl Readings<'_> {
                 self.missing(counter, Gap::TimedOut)
             }
             Ok(Stamped { at, value }) => Reading::measured(value, sysfs(counter, at)),
-            Err(Gap::NotPresent) if !self.files.answers.contains_key(path) => {
+            Err(Gap::NotPresent) if !self.files.is_known(path) => {
                 self.missing(counter, self.unasked)
             }
             Err(gap) => self.missing(counter, gap),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_whole_and_fits_or_is_none() {
+        for (text, expected) in [
+            ("12\n", Ok(12)),
+            ("0\n", Ok(0)),
+            (" -7 \n", Ok(-7)),
+            ("9223372036854775807\n", Ok(i64::MAX)),
+            ("9223372036854775808\n", Err(Gap::Implausible)),
+            ("18446744073709551615\n", Err(Gap::Implausible)),
+            ("-99999999999999999999\n", Err(Gap::Implausible)),
+            ("1717986918", Err(Gap::Malformed)),
+            ("-\n", Err(Gap::Malformed)),
+            ("12 MiB\n", Err(Gap::Malformed)),
+            ("nan\n", Err(Gap::Malformed)),
+            ("1.5\n", Err(Gap::Malformed)),
+            ("\n", Err(Gap::NotSupported)),
+            ("", Err(Gap::NotSupported)),
+        ] {
+            let mut files = Files::default();
+            let at = Stamp {
+                mono_ns: 1,
+                wall_us: 1,
+            };
+            let answer = Ok(Stamped {
+                at,
+                value: Reply::text(text),
+            });
+            files.take(&[("/x".into(), answer)]);
+            let number = files.number("/x").map(|answer| answer.value);
+            assert_eq!(number, expected, "{text:?}");
         }
     }
 }

@@ -4,12 +4,15 @@
 //! can be read of everybody's processes, which the texts of nodes cannot.
 
 use model::{
-    Bytes, Gap, KfdFigures, Measured, PciAddress, Percent, Provenance, Reading, Source, Stamp, Text,
+    Bytes, DeviceKind, Gap, KfdFigures, Measured, PciAddress, Percent, Provenance, Reading, Source,
+    Stamp, Text,
 };
 use raw::{Answer, Machine, Stamped};
 
+use super::device_state::DeviceState;
 use super::discovery::{Found, names, small};
-use super::files::{Files, Readings};
+use super::files::Readings;
+use super::memory::MOST_BYTES;
 use super::rates::Rates;
 
 const TOPOLOGY: &str = "/sys/class/kfd/kfd/topology/nodes";
@@ -68,7 +71,12 @@ impl Kfd {
             return;
         }
         if let Ok(found) = names(machine, PROCESSES) {
-            let numbers = found.iter().filter_map(|name| name.parse::<u32>().ok());
+            let number = |name: &Text| {
+                let number = name.parse::<u32>().ok()?;
+                // As the kernel prints it: another spelling would be the same process again.
+                (number.to_string() == **name).then_some(number)
+            };
+            let numbers = found.iter().filter_map(number);
             self.processes.extend(numbers.take(MAX_PROCESSES));
         }
         self.reads_copy = now.mono_ns >= self.copy_due_ns;
@@ -82,6 +90,12 @@ impl Kfd {
             Some(minor) => device.minors.contains(&minor),
             None => node.place.is_some() && node.place == device.pci,
         })
+    }
+
+    /// Whether another device has the same number: it is a hash, which older kernels do not keep apart.
+    fn is_double(&self, node: &KfdNode) -> bool {
+        let same = self.nodes.iter().filter(|it| it.gpu_id == node.gpu_id);
+        same.count() > 1
     }
 
     /// Size of the device's memory bank, which is all of the reachable system memory where it has none of its own.
@@ -124,33 +138,47 @@ impl Kfd {
         self.processes.iter().copied().filter(moved)
     }
 
+    /// Whether some process is known to have memory of a device through it.
+    pub(super) fn is_using(&self, device: &DeviceState) -> bool {
+        let Some(node) = self.node_of(&device.found) else {
+            return false;
+        };
+        let mut processes = self.processes.iter();
+        processes.any(|pid| {
+            let vram = device.files.number(&vram_file(*pid, node.gpu_id));
+            vram.is_ok_and(|vram| vram.value > 0)
+        })
+    }
+
     /// What it says of a process on a device, where it knows the process.
-    pub(super) fn figures(
-        &self,
-        device: &Found,
-        pid: u32,
-        files: &Files,
-        rates: &Rates,
-        now: Stamp,
-    ) -> Option<KfdFigures> {
-        let node = self.node_of(device)?;
+    pub(super) fn figures(&self, device: &DeviceState, pid: u32, now: Stamp) -> Option<KfdFigures> {
+        let node = self.node_of(&device.found)?;
         if !self.processes.contains(&pid) {
             return None;
         }
+        let files = &device.files;
         let readings = Readings {
             files,
             now,
-            unasked: Gap::Pending,
+            unasked: device.unasked(),
         };
         let copy_path = copy_file(pid, node.gpu_id);
-        let copy = rates.reading(readings, "sdma", Some(&copy_path));
+        let copy = device.rates.reading(readings, "sdma", Some(&copy_path));
+        // On a processor with graphics the memory may lie in either place.
+        let limits = device.limits();
+        let most = match (device.kind, limits.vram) {
+            (DeviceKind::Discrete, Some(vram)) => vram,
+            _ => MOST_BYTES,
+        };
+        let vram = vram_file(pid, node.gpu_id);
+        let vram = match files.number(&vram) {
+            // Two devices of one number have one file, which says nothing of which of them it is about.
+            Ok(vram) if vram.value > 0 && self.is_double(node) => Err(Gap::Ambiguous),
+            Err(Gap::NotPresent) if !files.is_known(&vram) => Err(readings.unasked),
+            answer => answer,
+        };
         Some(KfdFigures {
-            vram: reading(
-                "vram",
-                files.number(&vram_file(pid, node.gpu_id)),
-                now,
-                |n| Some(Bytes(n)),
-            ),
+            vram: reading("vram", vram, now, |n| (n <= most).then_some(Bytes(n))),
             // Microseconds per second.
             copy: from_kfd(copy.map(|rate| Percent((rate / 1e4).clamp(0.0, 100.0)))),
             evicted_ms: reading(

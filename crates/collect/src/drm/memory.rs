@@ -1,5 +1,8 @@
 //! Which kind of memory a region's name stands for.
 
+/// More bytes than any device has or reaches: 1 PiB.
+pub(super) const MOST_BYTES: u64 = 1 << 50;
+
 /// Where the bytes of a region are.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Place {

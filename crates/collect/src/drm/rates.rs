@@ -116,7 +116,7 @@ mod tests {
             };
             let answer = Ok(Stamped {
                 at,
-                value: Reply::text(value),
+                value: Reply::text(&format!("{value}\n")),
             });
             files.take(&[(Text::clone(&path), answer)]);
             rates.take(&files, std::slice::from_ref(&path));

@@ -6,10 +6,46 @@ use model::Gap;
 
 use super::attribution::Bounds;
 use super::fdinfo::{Fdinfo, Number, Region, Unreadable};
-use super::memory::{Place, place};
+use super::memory::{MOST_BYTES, Place, place};
+
+/// A size that is a number and can be true.
+const fn plausible(size: Number) -> Result<u64, Gap> {
+    match size {
+        Ok(bytes) if bytes > MOST_BYTES => Err(Gap::Implausible),
+        Ok(bytes) => Ok(bytes),
+        Err(Unreadable) => Err(Gap::UnreadableValue),
+    }
+}
+
+/// A sum of plausible sizes that is plausible itself. Such sums cannot overflow: each is bounded, and so is their number.
+const fn sum_of(sum: u64, more: u64) -> Result<u64, Gap> {
+    plausible(Ok(sum.saturating_add(more)))
+}
+
+/// What a device has and reaches, bytes; `None` where it does not say.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Limits {
+    /// Memory of its own.
+    pub vram: Option<u64>,
+    /// System memory that it can reach.
+    pub system: Option<u64>,
+}
+
+/// What lies in a kind of memory, over all clients; never more than the device has of it.
+pub(super) fn within(texts: &[&Fdinfo], wanted: Place, limits: Limits) -> Result<u64, Gap> {
+    let limit = match wanted {
+        Place::Device => limits.vram,
+        Place::System => limits.system,
+        Place::Other => None,
+    };
+    match resident(texts, wanted)? {
+        bytes if limit.is_some_and(|limit| bytes > limit) => Err(Gap::Implausible),
+        bytes => Ok(bytes),
+    }
+}
 
 /// What lies in a kind of memory, over all clients.
-pub(super) fn resident(texts: &[&Fdinfo], wanted: Place) -> Result<u64, Gap> {
+fn resident(texts: &[&Fdinfo], wanted: Place) -> Result<u64, Gap> {
     let mut sum: Option<u64> = None;
     for text in texts {
         let required = has_required_regions(text);
@@ -20,12 +56,11 @@ pub(super) fn resident(texts: &[&Fdinfo], wanted: Place) -> Result<u64, Gap> {
                 return Err(Gap::Legacy);
             }
             found = true;
-            match here {
-                Some(Ok(bytes)) => {
-                    sum = Some(sum.map_or(bytes, |sum| sum.saturating_add(bytes)));
-                }
-                Some(Err(Unreadable)) | None => return Err(Gap::UnreadableValue),
-            }
+            let bytes = plausible(here.unwrap_or(Err(Unreadable)))?;
+            sum = Some(match sum {
+                Some(sum) => sum_of(sum, bytes)?,
+                None => bytes,
+            });
         }
         if !found && required {
             return Err(Gap::UnreadableValue);
@@ -34,11 +69,32 @@ pub(super) fn resident(texts: &[&Fdinfo], wanted: Place) -> Result<u64, Gap> {
     sum.ok_or(Gap::NoCounter)
 }
 
-pub(super) fn has_unreadable_share(texts: &[&Fdinfo]) -> bool {
+/// Whether something is wrong with what is shared: then nothing is known to be anybody's own.
+pub(super) fn has_flawed_share(texts: &[&Fdinfo]) -> bool {
     texts
         .iter()
         .flat_map(|text| text.regions.values())
-        .any(|region| matches!(region.shared, Some(Err(Unreadable))))
+        .filter_map(|region| region.shared)
+        .any(|shared| plausible(shared).is_err())
+}
+
+/// The most that clients can have of the device's memory, bytes, wherever it lies at the moment. `None` where they do
+/// not say.
+pub(super) fn wanted(texts: &[&Fdinfo]) -> Option<u64> {
+    let mut sum = 0;
+    for text in texts {
+        let mut found = false;
+        for region in regions(text, Place::Device) {
+            found = true;
+            let total = plausible(region.total?).ok()?;
+            let here = region.here().map_or(Ok(0), plausible).ok()?;
+            sum = sum_of(sum, total.max(here)).ok()?;
+        }
+        if !found {
+            return None;
+        }
+    }
+    Some(sum)
 }
 
 /// Drivers whose `shared` and `resident` are of the same buffers: a buffer in device memory that is shared is
@@ -52,12 +108,11 @@ pub(super) fn vram_bounds(texts: &[&Fdinfo]) -> Option<Bounds> {
             return None;
         }
         for region in regions(text, Place::Device) {
-            let (Some(Ok(here)), Some(Ok(shared))) = (region.here(), region.shared) else {
-                return None;
-            };
+            let here = plausible(region.here()?).ok()?;
+            let shared = plausible(region.shared?).ok()?;
             found = true;
-            bounds.low = bounds.low.saturating_add(here.saturating_sub(shared));
-            bounds.high = bounds.high.saturating_add(here);
+            bounds.low = sum_of(bounds.low, here.saturating_sub(shared)).ok()?;
+            bounds.high = sum_of(bounds.high, here).ok()?;
         }
     }
     found.then_some(bounds)
@@ -71,11 +126,13 @@ pub(super) fn displaced(texts: &[&Fdinfo]) -> Option<u64> {
             return None;
         }
         for region in regions(text, Place::Device) {
-            let (Some(Ok(total)), Some(Ok(here))) = (region.total, region.resident) else {
-                return None;
-            };
+            let total = plausible(region.total?).ok()?;
+            let here = plausible(region.resident?).ok()?;
             let away = total.saturating_sub(here);
-            sum = Some(sum.map_or(away, |sum| sum.saturating_add(away)));
+            sum = Some(match sum {
+                Some(sum) => sum_of(sum, away).ok()?,
+                None => away,
+            });
         }
     }
     sum
@@ -111,10 +168,13 @@ pub(super) fn by_region(texts: &[&Fdinfo]) -> BTreeMap<String, RegionSums> {
     sums
 }
 
-/// A key that is not printed is unknown, as is a value that is no number.
+/// A key that is not printed is unknown, as is a value that is no number or cannot be true.
 const fn plus(sum: Result<u64, Gap>, more: Option<Number>) -> Result<u64, Gap> {
     match (sum, more) {
-        (Ok(sum), Some(Ok(more))) => Ok(sum.saturating_add(more)),
+        (Ok(sum), Some(more)) => match plausible(more) {
+            Ok(more) => sum_of(sum, more),
+            Err(gap) => Err(gap),
+        },
         (_, Some(Err(Unreadable))) => Err(Gap::UnreadableValue),
         (Ok(_), None) => Err(Gap::Legacy),
         (Err(gap), _) => Err(gap),
@@ -148,22 +208,16 @@ pub(super) fn doubts(text: &Fdinfo) -> BTreeSet<Gap> {
         doubts.insert(Gap::Legacy);
     }
     let shares = || text.regions.values().filter_map(|region| region.shared);
-    if shares().any(|shared: Number| shared.is_err()) {
-        doubts.insert(Gap::UnreadableValue);
-    }
+    doubts.extend(shares().filter_map(|shared| plausible(shared).err()));
     if shares().any(|shared| matches!(shared, Ok(1..))) {
         doubts.insert(Gap::SharedBuffers);
     }
-    let unread = [Place::Device, Place::System].into_iter().any(|wanted| {
-        let mut here = regions(text, wanted).map(Region::here);
-        here.any(|here| match here {
-            Some(Err(Unreadable)) => true,
-            Some(Ok(_)) => false,
-            None => has_required_regions(text),
-        })
-    });
-    if unread {
-        doubts.insert(Gap::UnreadableValue);
+    for wanted in [Place::Device, Place::System] {
+        let unread = regions(text, wanted).filter_map(|region| match region.here() {
+            Some(here) => plausible(here).err(),
+            None => has_required_regions(text).then_some(Gap::UnreadableValue),
+        });
+        doubts.extend(unread);
     }
     doubts
 }

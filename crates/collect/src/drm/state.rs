@@ -9,12 +9,13 @@ use model::{
 use raw::drm::{DeviceReads, DrmPlan, DrmSearch, DrmSweep, FIRST_RENDER_MINOR, SearchPlan};
 use raw::{Machine, Published, Stamped};
 
-use super::attribution::{Attribution, Descriptor, Holder, Node, Row, Sample};
+use super::attribution::{Attribution, Descriptor, DeviceFacts, Holder, Node, Row, Sample};
 use super::device_state::DeviceState;
 use super::discovery::{self, Driver};
 use super::fdinfo::Fdinfo;
 use super::kfd::Kfd;
 use super::memory::{Place, place};
+use super::sizes::Limits;
 
 /// How often devices are looked for again.
 const DISCOVER_EVERY_NS: u64 = 5_000_000_000;
@@ -33,6 +34,15 @@ const PATIENCE_MS: u64 = 3_000;
 
 /// Programs that open display nodes for a session, keep a copy and use none of it.
 const SESSION_KEEPERS: [&str; 3] = ["systemd-logind", "elogind-daemon", "seatd"];
+
+/// Of a device that has gone meanwhile nothing is known.
+const UNKNOWN: DeviceFacts = DeviceFacts {
+    has_user_queues: false,
+    limits: Limits {
+        vram: None,
+        system: None,
+    },
+};
 
 /// Slots of DRM devices, so that they are none of another driver's.
 const FIRST_SLOT: u32 = 0x1_0000;
@@ -220,6 +230,8 @@ impl Drm {
             let held = |descriptor: &Descriptor| descriptor.slot == *slot;
             let mut descriptors = sample.holders.iter().flat_map(|holder| &holder.descriptors);
             let is_used = descriptors.any(held);
+            // Whoever has memory by way of the compute driver need not have a node open that can be seen.
+            let is_used = is_used || self.kfd.is_using(device);
             device.is_used = (sample.is_complete || is_used).then_some(is_used);
             let texts = sample.holders.iter().flat_map(|holder| &holder.descriptors);
             let mut texts = texts
@@ -233,12 +245,8 @@ impl Drm {
             });
         }
         let devices = &self.devices;
-        let times_not = |slot| {
-            devices
-                .get(&slot)
-                .is_some_and(|device| device.found.driver == Driver::Amdgpu)
-        };
-        self.rows = self.attribution.take(&sample, times_not);
+        let facts = |slot| devices.get(&slot).map_or(UNKNOWN, DeviceState::facts);
+        self.rows = self.attribution.take(&sample, facts);
         self.search = Some(search.clone());
     }
 
@@ -294,6 +302,12 @@ impl Drm {
                 (*slot, described)
             })
             .collect()
+    }
+
+    /// Whether a process lives and its descriptors could not be listed.
+    pub(super) fn is_unreadable(&self, pid: u32) -> bool {
+        let search = self.search.as_ref();
+        search.is_some_and(|search| search.unreadable.contains(&pid))
     }
 
     /// Processes that cannot be looked at.

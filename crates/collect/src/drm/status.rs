@@ -128,11 +128,19 @@ impl Drm {
                 notice("partial_scan", Severity::Info, ID.into(), text);
             }
             if !search.unreadable.is_empty() {
-                let text = format!(
-                    "{} process(es) of other users may have these devices open and cannot be looked at; \
-                     what they hold is in the unattributed part",
+                let mut text = format!(
+                    "{} process(es) cannot be looked at and may have these devices open; \
+                     what only they hold is in the unattributed part",
                     search.unreadable.len()
                 );
+                let counted = self.counted_unreadable(now);
+                if counted > 0 {
+                    // Writing to a string cannot fail.
+                    let _ = write!(
+                        text,
+                        ", except for device memory that ROCm's driver counts of {counted} of them"
+                    );
+                }
                 notice("unreadable_holders", Severity::Info, ID.into(), text);
             }
         }

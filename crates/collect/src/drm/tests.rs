@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use model::Gap;
 use proptest::prelude::*;
 
-use super::{Attribution, Bounds, Descriptor, Fdinfo, Holder, Node, Row, Sample};
+use super::{
+    Attribution, Bounds, Descriptor, DeviceFacts, Fdinfo, Holder, Limits, Node, Row, Sample,
+};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -26,7 +28,7 @@ fn render(slot: u32, at_ns: u64, text: Fdinfo) -> Descriptor {
 fn holder(pid: u32, descriptors: Vec<Descriptor>) -> Holder {
     Holder {
         pid,
-        start_ticks: 1,
+        start_ticks: Some(1),
         has_kfd: false,
         keeps_sessions: false,
         descriptors,
@@ -48,7 +50,7 @@ fn looked_at_twice(texts: [&str; 2]) -> Row {
     let mut rows = Vec::new();
     for (at_ns, lines) in [SECOND, 2 * SECOND].into_iter().zip(texts) {
         let sample = complete(at_ns, vec![holder(7, vec![render(0, at_ns, text(lines))])]);
-        rows = attribution.take(&sample, |_| false);
+        rows = attribution.take(&sample, |_| DeviceFacts::default());
     }
     rows.remove(0)
 }
@@ -73,13 +75,13 @@ fn an_xe_load_is_cycles_of_its_own_clock_and_all_engines_are_a_hundred() {
 #[test]
 fn a_client_of_cycles_that_is_new_has_no_load() {
     let mut attribution = Attribution::default();
-    attribution.take(&complete(SECOND, Vec::new()), |_| false);
+    attribution.take(&complete(SECOND, Vec::new()), |_| DeviceFacts::default());
     let lines = "drm-driver: xe\ndrm-client-id: 3\ndrm-cycles-rcs: 1\ndrm-total-cycles-rcs: 9\n";
     let sample = complete(
         2 * SECOND,
         vec![holder(7, vec![render(0, 2 * SECOND, text(lines))])],
     );
-    let rows = attribution.take(&sample, |_| false);
+    let rows = attribution.take(&sample, |_| DeviceFacts::default());
     assert_eq!(rows[0].loads, Err(Gap::FirstSample));
 }
 
@@ -170,6 +172,133 @@ fn an_unreadable_size_leaves_the_other_one() {
 }
 
 #[test]
+fn a_size_that_cannot_be_true_is_no_size_and_leaves_the_other_one() {
+    let gib = |n: u64| n << 30;
+    let limits = Limits {
+        vram: Some(gib(16)),
+        system: Some(gib(8)),
+    };
+    let client = |id: u64, vram: u64, gtt: u64| {
+        amd(id, 0, 0)
+            .replace(
+                "drm-resident-vram:\t0 KiB",
+                &format!("drm-resident-vram:\t{vram}"),
+            )
+            .replace("drm-resident-gtt:\t0", &format!("drm-resident-gtt:\t{gtt}"))
+    };
+    let wrong = Err(Gap::Implausible);
+    for (clients, limits, vram, system) in [
+        (vec![(gib(16), gib(8))], limits, Ok(gib(16)), Ok(gib(8))),
+        (vec![(gib(16) + 1, 5)], limits, wrong, Ok(5)),
+        (vec![(5, gib(8) + 1)], limits, Ok(5), wrong),
+        (vec![(gib(9), 0), (gib(9), 7)], limits, wrong, Ok(7)),
+        // Of a device that does not say what it has.
+        (
+            vec![(gib(17), gib(9))],
+            Limits::default(),
+            Ok(gib(17)),
+            Ok(gib(9)),
+        ),
+        (vec![(u64::MAX, 3)], Limits::default(), wrong, Ok(3)),
+        (vec![(1 << 63, 3); 3], Limits::default(), wrong, Ok(9)),
+        (vec![(1 << 50, 3); 2], Limits::default(), wrong, Ok(6)),
+        (vec![(3, u64::MAX); 2], Limits::default(), Ok(6), wrong),
+    ] {
+        let descriptors = (1..).zip(&clients);
+        let descriptors = descriptors
+            .map(|(id, (vram, gtt))| render(0, SECOND, text(&client(id, *vram, *gtt))))
+            .collect();
+        let facts = DeviceFacts {
+            limits,
+            ..DeviceFacts::default()
+        };
+        let sample = complete(SECOND, vec![holder(7, descriptors)]);
+        let row = Attribution::default().take(&sample, |_| facts).remove(0);
+        assert_eq!((row.vram, row.system), (vram, system), "{clients:?}");
+        assert_eq!((row.vram_resident, row.system_resident), (vram, system));
+        let is_doubted = vram.is_err() || system.is_err();
+        assert_eq!(row.reasons == [Gap::Implausible], is_doubted, "{clients:?}");
+        assert!(
+            row.regions
+                .values()
+                .all(|it| it.resident.is_ok_and(|bytes| bytes <= 1 << 50) || is_doubted)
+        );
+    }
+}
+
+#[test]
+fn a_share_that_cannot_be_true_leaves_no_size() {
+    let lines = amd(1, 64, 0).replace("drm-shared-vram:\t0", "drm-shared-vram:\t9999999999999999");
+    let row = looked_at_twice([&lines, &lines]);
+    assert_eq!(row.reasons, [Gap::Implausible, Gap::SharedBuffers]);
+    assert_eq!(
+        (row.vram, row.system),
+        (Err(Gap::Implausible), Err(Gap::Implausible))
+    );
+    assert_eq!(row.vram_bounds, None);
+}
+
+#[test]
+fn what_speaks_against_a_client_speaks_against_all_its_sizes() {
+    let lines = amd(1, 64, 0).replace("drm-resident-vram:\t64", "drm-resident-vram:\tmany");
+    let open = render(0, SECOND, text(&lines));
+    let taken = |descriptors: Vec<Descriptor>, others: Vec<Holder>| {
+        let holders = [vec![holder(7, descriptors)], others].concat();
+        let sample = complete(SECOND, holders);
+        Attribution::default()
+            .take(&sample, |_| DeviceFacts::default())
+            .remove(0)
+    };
+    let row = taken(vec![open.clone()], Vec::new());
+    assert_eq!((row.vram, row.system), (Err(Gap::UnreadableValue), Ok(0)));
+    let primary = Descriptor {
+        node: Node::Primary,
+        ..open.clone()
+    };
+    let row = taken(vec![primary], Vec::new());
+    assert_eq!(
+        (row.vram, row.system),
+        (Err(Gap::PrimaryNode), Err(Gap::PrimaryNode))
+    );
+    let row = taken(vec![open.clone()], vec![holder(8, vec![open])]);
+    assert_eq!(
+        (row.vram, row.system),
+        (Err(Gap::SharedClient), Err(Gap::SharedClient))
+    );
+}
+
+#[test]
+fn a_text_that_breaks_off_is_not_charged_and_its_client_is_held() {
+    let whole = amd(1, 1024, 0);
+    let cut = whole.strip_suffix("\n").unwrap();
+    let sample = complete(
+        SECOND,
+        vec![
+            holder(7, vec![render(0, SECOND, text(cut))]),
+            holder(8, vec![render(0, SECOND, text(&whole))]),
+        ],
+    );
+    let rows = Attribution::default().take(&sample, |_| DeviceFacts::default());
+    assert_eq!(rows[0].reasons[..2], [Gap::Incomplete, Gap::SharedClient]);
+    assert_eq!(rows[0].vram, Err(Gap::Incomplete));
+    assert_eq!(rows[1].vram, Err(Gap::SharedClient));
+}
+
+#[test]
+fn a_process_that_cannot_be_told_holds_a_client_like_any_other() {
+    let open = || vec![render(0, SECOND, text(&amd(1, 64, 0)))];
+    let mut unknown = holder(8, open());
+    unknown.start_ticks = None;
+    let sample = complete(SECOND, vec![holder(7, open()), unknown]);
+    let rows = Attribution::default().take(&sample, |_| DeviceFacts::default());
+    let found: Vec<_> = rows.iter().map(|row| (row.pid, row.vram)).collect();
+    assert_eq!(
+        found,
+        [(7, Err(Gap::SharedClient)), (8, Err(Gap::SharedClient))]
+    );
+}
+
+#[test]
 fn a_counter_that_steps_back_counts_again_when_it_has_passed_its_largest_value() {
     let mut attribution = Attribution::default();
     let mut loads = Vec::new();
@@ -177,7 +306,7 @@ fn a_counter_that_steps_back_counts_again_when_it_has_passed_its_largest_value()
         let at_ns = second * SECOND;
         let lines = amd(1, 1, 0) + &format!("drm-engine-gfx: {ns} ns\n");
         let sample = complete(at_ns, vec![holder(7, vec![render(0, at_ns, text(&lines))])]);
-        let mut rows = attribution.take(&sample, |_| false);
+        let mut rows = attribution.take(&sample, |_| DeviceFacts::default());
         loads.push(rows.remove(0).loads.map(|loads| loads["gfx"]));
     }
     let expected = [
@@ -190,6 +319,21 @@ fn a_counter_that_steps_back_counts_again_when_it_has_passed_its_largest_value()
 }
 
 #[test]
+fn a_counter_that_jumps_beyond_any_time_is_no_load_and_no_start_of_the_next() {
+    let mut attribution = Attribution::default();
+    let mut loads = Vec::new();
+    for (second, ns) in [(1, 0), (2, u64::MAX), (3, u64::MAX), (4, 1_500_000_000)] {
+        let at_ns = second * SECOND;
+        let lines = amd(1, 1, 0) + &format!("drm-engine-gfx: {ns} ns\n");
+        let sample = complete(at_ns, vec![holder(7, vec![render(0, at_ns, text(&lines))])]);
+        let mut rows = attribution.take(&sample, |_| DeviceFacts::default());
+        loads.push(rows.remove(0).loads.map(|loads| loads["gfx"]));
+    }
+    let wrong = Ok(Err(Gap::Implausible));
+    assert_eq!(loads, [Err(Gap::FirstSample), wrong, wrong, Ok(Ok(50.0))]);
+}
+
+#[test]
 fn each_clients_time_is_that_of_its_own_texts() {
     let mut attribution = Attribution::default();
     let lines = |ns: u64| amd(1, 1, 0) + &format!("drm-engine-gfx: {ns} ns\n");
@@ -199,7 +343,10 @@ fn each_clients_time_is_that_of_its_own_texts() {
             vec![holder(7, vec![render(0, at_ns, text(&lines(ns)))])],
         );
         sample.searched_ns = searched_ns;
-        attribution.take(&sample, |_| false).remove(0).loads
+        attribution
+            .take(&sample, |_| DeviceFacts::default())
+            .remove(0)
+            .loads
     };
     assert_eq!(look(0, SECOND, 0), Err(Gap::FirstSample));
     let loads = look(SECOND, 3 * SECOND, SECOND).unwrap();
@@ -212,9 +359,9 @@ fn a_process_that_took_over_a_client_has_no_baseline_of_its_own() {
     let lines = amd(1, 1, 0) + "drm-engine-gfx: 1000 ns\n";
     let mut look = |at_ns, start_ticks| {
         let mut it = holder(7, vec![render(0, at_ns, text(&lines))]);
-        it.start_ticks = start_ticks;
+        it.start_ticks = Some(start_ticks);
         attribution
-            .take(&complete(at_ns, vec![it]), |_| false)
+            .take(&complete(at_ns, vec![it]), |_| DeviceFacts::default())
             .remove(0)
             .loads
     };
@@ -235,7 +382,7 @@ fn a_device_that_sleeps_or_hangs_is_no_matter_of_rights() {
             ..render(0, SECOND, Fdinfo::default())
         };
         let sample = complete(SECOND, vec![holder(7, vec![unread])]);
-        let rows = Attribution::default().take(&sample, |_| false);
+        let rows = Attribution::default().take(&sample, |_| DeviceFacts::default());
         assert_eq!((rows[0].vram, rows[0].loads.clone()), (Err(gap), Err(gap)));
     }
 }
@@ -247,7 +394,7 @@ fn equal_numbers_on_two_devices_are_two_clients() {
         SECOND,
         vec![holder(1, vec![held(0)]), holder(2, vec![held(1)])],
     );
-    let rows = Attribution::default().take(&sample, |_| false);
+    let rows = Attribution::default().take(&sample, |_| DeviceFacts::default());
     let sizes: Vec<_> = rows
         .iter()
         .map(|row| (row.pid, row.slot, row.vram))
@@ -269,7 +416,7 @@ fn the_copy_that_a_session_manager_keeps_does_not_take_the_load_from_the_composi
         manager.keeps_sessions = true;
         attribution.take(
             &complete(at_ns, vec![holder(1, vec![open]), manager]),
-            |_| false,
+            |_| DeviceFacts::default(),
         )
     };
     look(1, Node::Primary);
@@ -294,7 +441,7 @@ fn a_node_that_was_taken_away_is_not_a_driver_without_statistics() {
     gone.is_deleted = true;
     let silent = render(0, SECOND, text("pos:\t0\n"));
     let sample = complete(SECOND, vec![holder(1, vec![gone]), holder(2, vec![silent])]);
-    let rows = Attribution::default().take(&sample, |_| false);
+    let rows = Attribution::default().take(&sample, |_| DeviceFacts::default());
     let reasons: Vec<_> = rows.iter().map(|row| row.reasons.clone()).collect();
     assert_eq!(reasons, [[Gap::DeviceGone], [Gap::NoStats]]);
 }
@@ -337,7 +484,7 @@ proptest! {
     #[test]
     fn no_byte_is_charged_twice(given in descriptors()) {
         let sample = build(&given);
-        let rows = Attribution::default().take(&sample, |_| false);
+        let rows = Attribution::default().take(&sample, |_| DeviceFacts::default());
         for slot in 0..2 {
             let mut clients = BTreeSet::new();
             let mut everything = 0;
@@ -365,15 +512,15 @@ proptest! {
         let sample = build(&given);
         let mut turned = sample.clone();
         turned.holders.reverse();
-        let rows = Attribution::default().take(&sample, |_| false);
-        prop_assert_eq!(rows, Attribution::default().take(&turned, |_| false));
+        let rows = Attribution::default().take(&sample, |_| DeviceFacts::default());
+        prop_assert_eq!(rows, Attribution::default().take(&turned, |_| DeviceFacts::default()));
     }
 
     #[test]
     fn a_search_that_was_cut_off_charges_nobody(given in descriptors()) {
         let mut sample = build(&given);
         sample.is_complete = false;
-        for row in Attribution::default().take(&sample, |_| false) {
+        for row in Attribution::default().take(&sample, |_| DeviceFacts::default()) {
             prop_assert_eq!(row.vram, Err(Gap::PartialScan));
             prop_assert_eq!(row.loads, Err(Gap::PartialScan));
         }
@@ -381,10 +528,10 @@ proptest! {
 
     #[test]
     fn one_more_holder_never_makes_a_size_known(given in descriptors(), extra in 5_u32..7) {
-        let before = Attribution::default().take(&build(&given), |_| false);
+        let before = Attribution::default().take(&build(&given), |_| DeviceFacts::default());
         let mut more = given.clone();
         more.extend(given.iter().map(|it| (extra, it.1, it.2, false, it.4, it.5)));
-        let after = Attribution::default().take(&build(&more), |_| false);
+        let after = Attribution::default().take(&build(&more), |_| DeviceFacts::default());
         for row in &before {
             let same = after.iter().find(|it| (it.pid, it.slot) == (row.pid, row.slot)).unwrap();
             prop_assert!(same.vram.is_err());

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use collect::drm::{Attribution, Columns, Descriptor, Fdinfo, Holder, Node, Row, Sample, Video};
+use collect::drm::Limits;
+use collect::drm::{
+    Attribution, Columns, Descriptor, DeviceFacts, Fdinfo, Holder, Node, Row, Sample, Video,
+};
 use model::{Gap, PciAddress};
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,6 +38,15 @@ struct CaseSample {
     vram_used: Option<u64>,
     expect: Expected,
 }
+
+/// A device on which `/dev/kfd` can be used, and of which no size is known.
+const ROCM: DeviceFacts = DeviceFacts {
+    has_user_queues: true,
+    limits: Limits {
+        vram: None,
+        system: None,
+    },
+};
 
 const fn complete() -> bool {
     true
@@ -93,7 +105,7 @@ pub(crate) fn run_samples(file: &Path) -> Result<(), String> {
     for given in &case.samples {
         let at_ns = nanoseconds(given.t);
         let sample = sample(&given.procs, given.scan_complete, at_ns, device);
-        let rows: Vec<Row> = attribution.take(&sample, |_| true);
+        let rows: Vec<Row> = attribution.take(&sample, |_| ROCM);
         let rows = rows.iter().filter(|row| row.slot == DEVICE);
         let mut found = BTreeMap::new();
         let mut attributed = 0;
@@ -193,7 +205,7 @@ fn sample(
         .filter(|process| process.fds_readable)
         .map(|process| Holder {
             pid: process.pid,
-            start_ticks: process.start,
+            start_ticks: Some(process.start),
             keeps_sessions: false,
             has_kfd: process.fds.iter().any(|fd| fd.link == "/dev/kfd"),
             descriptors: process
@@ -319,7 +331,7 @@ fn verdict(case: &Verdict) -> Result<(), String> {
     let mut attribution = Attribution::default();
     let mut look = |second: u64, processes: &[CaseProcess], is_complete| {
         let sample = sample(processes, is_complete, second * 1_000_000_000, None);
-        (attribution.take(&sample, |_| true), sample.unreadable.len())
+        (attribution.take(&sample, |_| ROCM), sample.unreadable.len())
     };
     look(1, &[], true);
     let (first, _) = look(2, &processes, case.scan_complete);

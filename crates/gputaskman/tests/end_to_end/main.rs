@@ -20,6 +20,7 @@ mod canaries;
 mod changes;
 mod containers;
 mod details;
+mod drm_charges;
 mod drm_machines;
 mod generations;
 mod hostile_models;

@@ -224,6 +224,14 @@ fn clients(page: &mut Page, charge: &Charge, indent: usize) {
         );
         page.sentence(&lead, &text);
     }
+    if let Some(kfd) = &drm.kfd
+        && let Reading::Known(counted) = &kfd.vram
+        && charge.memory.vram.known().is_none()
+    {
+        let size = format::size(counted.value);
+        let text = format!("ROCm's driver counts {size} of VRAM for it, which is in no sum");
+        page.sentence(&lead, &text);
+    }
     if let Reading::Known(displaced) = &drm.displaced
         && displaced.high.0 > 0
     {

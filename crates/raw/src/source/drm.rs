@@ -67,7 +67,7 @@ pub struct DrmDevice {
 pub struct DrmSearch {
     /// Start and end of the newest search that looked at every process; `None` before the first.
     pub complete: Option<(Stamp, Stamp)>,
-    /// Processes whose descriptors may not be listed.
+    /// Processes that live and whose descriptors could not be listed, for whatever reason.
     pub unreadable: Vec<u32>,
     /// Holders as of their newest look, by number.
     pub holders: Vec<DrmHolder>,
@@ -78,8 +78,8 @@ pub struct DrmSearch {
 pub struct DrmHolder {
     /// Number in the monitor's own namespace.
     pub pid: u32,
-    /// Start time in clock ticks since boot.
-    pub start_ticks: u64,
+    /// Start time in clock ticks since boot; `None` where its `stat` cannot be read.
+    pub start_ticks: Option<u64>,
     /// Its short name (`comm`), empty where it could not be told.
     pub name: Text,
     /// Whether it has `/dev/kfd` open.
@@ -123,7 +123,8 @@ struct SearchHeader {
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 struct HolderHeader {
     pid: u32,
-    start: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<u64>,
     name: Text,
     kfd: bool,
     /// Number, minor number, whether the node is gone.
@@ -239,8 +240,11 @@ fn file_key(path: &str) -> String {
     format!("file {path}")
 }
 
-fn text_key(pid: u32, start_ticks: u64, fd: u32) -> String {
-    format!("fdinfo {pid}@{start_ticks}/{fd}")
+fn text_key(pid: u32, start_ticks: Option<u64>, fd: u32) -> String {
+    match start_ticks {
+        Some(start_ticks) => format!("fdinfo {pid}@{start_ticks}/{fd}"),
+        None => format!("fdinfo {pid}/{fd}"),
+    }
 }
 
 #[cfg(test)]
@@ -273,7 +277,7 @@ mod tests {
                 unreadable: vec![1, 2],
                 holders: vec![DrmHolder {
                     pid: 7,
-                    start_ticks: 9,
+                    start_ticks: Some(9),
                     name: "client".into(),
                     has_kfd: true,
                     descriptors: vec![DrmDescriptor {
@@ -292,7 +296,13 @@ mod tests {
 
     #[test]
     fn a_sweep_is_put_together_from_its_parts() {
-        let sweep = sweep();
+        let mut sweep = sweep();
+        let holders = &mut sweep.search.as_mut().unwrap().holders;
+        holders.push(DrmHolder {
+            pid: 8,
+            start_ticks: None,
+            ..holders[0].clone()
+        });
         let parts: std::collections::BTreeMap<_, _> = sweep.parts().collect();
         let again = DrmSweep::from_parts(&sweep.header(), |key| {
             parts.get(key).cloned().unwrap_or(Err(Gap::NotRecorded))

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::os::fd::{AsFd, OwnedFd};
 
 use model::Stamp;
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
 use super::super::beneath;
@@ -48,7 +48,7 @@ pub(super) struct Search {
     pub(super) complete: Option<(Stamp, Stamp)>,
     number: u64,
     looked: HashMap<u32, Looked>,
-    /// Processes whose descriptors cannot be listed.
+    /// Processes that live and whose descriptors could not be listed.
     pub(super) unreadable: BTreeSet<u32>,
     /// Processes with nodes open: descriptor to node.
     pub(super) holders: BTreeMap<u32, BTreeMap<u32, Open>>,
@@ -74,8 +74,9 @@ struct ListState {
 
 /// What came of looking at a process.
 enum Sight {
-    /// It has ended.
+    /// It has ended, and what it held is held by it no more.
     Gone,
+    /// It lives, and its descriptors could not be listed, or not all of them: it may hold anything.
     Unreadable,
     Nodes(BTreeMap<u32, Open>),
 }
@@ -220,25 +221,26 @@ fn sight(place: &Place, proc: &OwnedFd, pid: u32) -> Sight {
         Err(Errno::ACCESS | Errno::PERM) if is_kernel_thread(proc, pid) => {
             return Sight::Nodes(BTreeMap::new());
         }
-        Err(Errno::ACCESS | Errno::PERM) => return Sight::Unreadable,
-        Err(_) => return Sight::Gone,
+        Err(_) => return unlisted(proc, pid),
     };
     let Ok(entries) = Dir::read_from(&folder) else {
-        return Sight::Unreadable;
+        return unlisted(proc, pid);
     };
     let mut nodes = BTreeMap::new();
     for (count, entry) in entries.enumerate() {
         let Ok(entry) = entry else {
-            return Sight::Gone;
+            return unlisted(proc, pid);
         };
         let name = entry.file_name().to_str().ok();
         let Some((name, number)) = name.and_then(|name| Some((name, name.parse::<u32>().ok()?)))
         else {
             continue;
         };
-        // One that was closed meanwhile is none.
-        let Ok(link) = link_text(&folder, name) else {
-            continue;
+        let link = match link_text(&folder, name) {
+            Ok(link) => link,
+            Err(Errno::ACCESS | Errno::PERM) => return unlisted(proc, pid),
+            // One that was closed meanwhile is none.
+            Err(_) => continue,
         };
         if let Some(node) = open_node(&link, &folder, name, place.is_directory()) {
             nodes.insert(number, node);
@@ -250,18 +252,39 @@ fn sight(place: &Place, proc: &OwnedFd, pid: u32) -> Sight {
     Sight::Nodes(nodes)
 }
 
+/// The one place that says what an unread list means: the process has ended, or it lives and may hold anything.
+fn unlisted(proc: &OwnedFd, pid: u32) -> Sight {
+    if is_there(proc, pid) {
+        Sight::Unreadable
+    } else {
+        Sight::Gone
+    }
+}
+
+/// Whether a number is a process's now.
+fn is_there(proc: &OwnedFd, pid: u32) -> bool {
+    statat(proc, pid.to_string(), AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile)
+}
+
 /// A process of which something is to be read now.
 pub(super) struct Process {
     pub(super) folder: OwnedFd,
-    pub(super) start_ticks: u64,
-    /// Its short name.
+    /// `None` where its `stat` cannot be read.
+    pub(super) start_ticks: Option<u64>,
+    /// Its short name; empty where that cannot be told.
     pub(super) name: String,
 }
 
-/// Opens a process, so that its number cannot become another one's.
+/// Opens a process, so that its number cannot become another one's. `None`: it has ended.
 pub(super) fn open_process(place: &Place, pid: u32) -> Option<Process> {
     let folder = place.process(pid).ok()?;
-    let stat = stat(&folder)?;
+    let stat = match stat(&folder) {
+        Some(stat) => stat,
+        // What it holds it holds, whether or not it can be told when it started.
+        None if place.proc().is_ok_and(|proc| is_there(proc, pid)) => Vec::new(),
+        None => return None,
+    };
     let name = |byte| stat.iter().position(|it| *it == byte);
     let end = stat.iter().rposition(|it| *it == b')');
     let name = name(b'(')
@@ -269,7 +292,7 @@ pub(super) fn open_process(place: &Place, pid: u32) -> Option<Process> {
         .and_then(|(start, end)| stat.get(start + 1..end));
     Some(Process {
         folder,
-        start_ticks: start_ticks(&stat)?,
+        start_ticks: start_ticks(&stat),
         name: String::from_utf8_lossy(name.unwrap_or_default()).into_owned(),
     })
 }

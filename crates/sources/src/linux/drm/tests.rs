@@ -97,7 +97,7 @@ fn nodes_are_found_with_what_the_driver_says_and_without_the_name_a_client_gives
     let holder = &found.holders[0];
     assert_eq!(
         (holder.pid, holder.start_ticks, holder.has_kfd),
-        (7, 99, true)
+        (7, Some(99), true)
     );
     let without_name = said(10).replace("drm-client-name:\tmona\n", "");
     let expected = [
@@ -108,6 +108,46 @@ fn nodes_are_found_with_what_the_driver_says_and_without_the_name_a_client_gives
     assert_eq!(&*holder.name, "a ) (b");
     assert!(holder.descriptors[1].is_deleted);
     assert!(found.complete.is_some() && found.unreadable.is_empty());
+}
+
+#[test]
+fn a_process_that_lives_and_whose_descriptors_cannot_be_listed_is_counted() {
+    let tree = Tree::new();
+    // One without the folder, one whose folder is none, and a file that is no process.
+    tree.process(7, 99)
+        .process(8, 99)
+        .file("proc/8/fd", "")
+        .file("proc/9", "")
+        .process(10, 99)
+        .holds(10, 3, "/dev/null", "pos:\t0\n");
+    let found = search(&mut tree.driver(), &plan(reads()));
+    assert_eq!(found.unreadable, [7, 8]);
+    assert!(found.complete.is_some());
+}
+
+#[test]
+fn a_process_whose_stat_says_nothing_holds_what_it_holds() {
+    let tree = Tree::new();
+    tree.process(7, 99)
+        .holds(7, 5, "/dev/dri/renderD128", &said(10))
+        .process(8, 99)
+        .holds(8, 5, "/dev/dri/renderD128", &said(10))
+        .file("proc/8/stat", "garbage\n")
+        .holds(9, 5, "/dev/dri/renderD128", &said(11));
+    let mut driver = tree.driver();
+    for _ in 0..2 {
+        let found = search(&mut driver, &plan(reads()));
+        let holders: Vec<_> = found
+            .holders
+            .iter()
+            .map(|it| (it.pid, it.start_ticks, texts(it).len()))
+            .collect();
+        assert_eq!(holders, [(7, Some(99), 1), (8, None, 1), (9, None, 1)]);
+        assert!(found.unreadable.is_empty());
+    }
+    fs::remove_dir_all(tree.path().join("proc/9")).unwrap();
+    let found = search(&mut driver, &plan(reads()));
+    assert_eq!(found.holders.len(), 2, "it has ended");
 }
 
 #[test]
