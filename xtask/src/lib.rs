@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 pub mod demo;
 pub mod drm_tree;
+pub mod fuzz;
 pub mod measure;
 mod program;
 pub mod tidy;

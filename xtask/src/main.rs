@@ -1,4 +1,4 @@
-//! `cargo run -p xtask -- tidy | ci | measure`: the command line of the repository's own tools.
+//! `cargo run -p xtask -- tidy | ci | measure | fuzz`: the command line of the repository's own tools.
 #![forbid(unsafe_code)]
 
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 
-use xtask::{demo, measure, tidy};
+use xtask::{demo, fuzz, measure, tidy};
 
 #[derive(Parser)]
 #[command(name = "xtask", about = "Checks and measurements of this repository")]
@@ -29,6 +29,8 @@ enum Task {
     Measure(measure::Options),
     /// Makes a folder that stands for a busy desktop with an AMD card, to measure with (Linux)
     DrmTree(xtask::drm_tree::Options),
+    /// Feeds damaged inputs to everything that reads what comes from outside
+    Fuzz(fuzz::Options),
     /// Records the demonstration that is compiled into the program (Linux)
     Demo(demo::Options),
     /// Records the captures below fixtures/captures, or only the named ones (Linux)
@@ -49,6 +51,7 @@ fn run(task: Task) -> Result<ExitCode> {
         Task::Ci { steps } => run_ci(&steps),
         Task::Measure(options) => print(&measure::run(&options)?),
         Task::DrmTree(options) => print(&xtask::drm_tree::run(&options)?),
+        Task::Fuzz(options) => print(&fuzz::run(&options)?),
         Task::Demo(options) => print(&demo::run(&options)?),
         Task::Captures(options) => print(&demo::captures(&options)?),
     }

@@ -140,8 +140,10 @@ pub struct Estimated<T> {
 pub enum Method {
     /// Arithmetic on measured values alone.
     Derived,
-    /// Arithmetic on the header of a model file.
+    /// Arithmetic on the header of a GGUF model file.
     ModelFile,
+    /// Sizes of the tensors in a model file of another format, as they are stored.
+    StoredTensors,
 }
 
 impl Method {
@@ -150,6 +152,7 @@ impl Method {
         match self {
             Self::Derived => "derived",
             Self::ModelFile => "gguf",
+            Self::StoredTensors => "model_file",
         }
     }
 }

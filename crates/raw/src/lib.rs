@@ -23,6 +23,7 @@ pub use machine::{
 };
 pub use source::containers::{ContainerRecord, ContainerRuntime, StateFile};
 pub use source::drm;
+pub use source::model_files::ModelFile;
 pub use source::networks::{Forward, Forwarder, ForwarderProgram, Network};
 pub use source::nvml;
 pub use source::reads::{

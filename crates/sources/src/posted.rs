@@ -67,6 +67,10 @@ impl Subject {
                 path,
                 ..
             }
+            | Question::ModelFile {
+                root: Root::Host,
+                path,
+            }
             | Question::SkipStrings {
                 root: Root::Host,
                 path,

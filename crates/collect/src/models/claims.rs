@@ -17,6 +17,7 @@ use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
 use super::memory::{Inputs, segments};
+use super::other_formats::Found;
 use super::reach::Forwarders;
 use super::runtimes;
 use super::server::Asked;
@@ -265,6 +266,11 @@ fn add_model(
     sources: &Sources<'_>,
 ) {
     let Some(first) = parts.first() else { return };
+    let evidence = evidence(parts, claims);
+    if let Some(found) = Found::of(files, machine, who, parts, sources.now) {
+        add_other(findings, first, &found, evidence, claims, sources);
+        return;
+    }
     let headers_of = |look: &Look| match &look.outcome {
         Ok((Outcome::Header(header), _)) => Some(Arc::clone(header)),
         _ => None,
@@ -297,17 +303,6 @@ fn add_model(
         let beyond = usize::try_from(shard.count.saturating_sub(MAX_PARTS)).unwrap_or(usize::MAX);
         missing_parts = missing_parts.saturating_add(beyond);
     }
-    let mut evidence: Vec<Evidence> = parts.iter().flat_map(|p| p.evidence.clone()).collect();
-    // What names a file is among its candidates already.
-    let otherwise = |claim: &&&Claim| !matches!(claim.named, Named::File(_));
-    evidence.extend(
-        claims
-            .iter()
-            .filter(otherwise)
-            .filter_map(|claim| claim.evidence()),
-    );
-    evidence.sort_by(|a, b| a.kind.cmp(&b.kind).then_with(|| a.detail.cmp(&b.detail)));
-    evidence.dedup_by(|a, b| a.kind == b.kind && a.detail == b.detail);
     let model = Described {
         first,
         headers: &headers,
@@ -330,16 +325,7 @@ fn add_model(
         });
     }
     if headers.iter().any(|header| header.truncated_data()) {
-        findings.notices.push(Notice {
-            code: "model_truncated",
-            severity: Severity::Warning,
-            subject: format!("pid:{}", sources.key.pid).into(),
-            text: format!(
-                "{}: the file is shorter than the tensors it declares: an incomplete copy or download",
-                first.path
-            )
-            .into(),
-        });
+        findings.notices.push(truncated(&first.path, sources));
     }
     let inputs = Inputs {
         headers: &headers,
@@ -353,6 +339,64 @@ fn add_model(
     findings.segments.extend(parts);
     findings.add_reported(&model, claims);
     findings.models.push(model);
+}
+
+/// A model of another format than GGUF.
+fn add_other(
+    findings: &mut Findings,
+    first: &Gathered,
+    found: &Found,
+    evidence: Vec<Evidence>,
+    claims: &[&Claim],
+    sources: &Sources<'_>,
+) {
+    let model = Described {
+        first,
+        headers: &[],
+        sizes: &found.sizes,
+        missing_parts: found.missing,
+        before: findings.models.len(),
+        server: findings.server.as_ref(),
+        server_unasked: findings.server_unasked,
+        flags: sources.flags,
+        claims,
+        now: sources.now,
+    };
+    let model = found.describe(model.into_model(evidence));
+    if found.is_truncated() {
+        findings.notices.push(truncated(&first.path, sources));
+    }
+    findings.segments.extend(found.weights(&model));
+    findings.add_reported(&model, claims);
+    findings.models.push(model);
+}
+
+fn truncated(path: &str, sources: &Sources<'_>) -> Notice {
+    Notice {
+        code: "model_truncated",
+        severity: Severity::Warning,
+        subject: format!("pid:{}", sources.key.pid).into(),
+        text: format!(
+            "{path}: the file is shorter than the tensors it declares: an incomplete copy or download"
+        )
+        .into(),
+    }
+}
+
+/// All that shows the model, once each.
+fn evidence(parts: &[Gathered], claims: &[&Claim]) -> Vec<Evidence> {
+    let mut evidence: Vec<Evidence> = parts.iter().flat_map(|p| p.evidence.clone()).collect();
+    // What names a file is among its candidates already.
+    let otherwise = |claim: &&&Claim| !matches!(claim.named, Named::File(_));
+    evidence.extend(
+        claims
+            .iter()
+            .filter(otherwise)
+            .filter_map(|claim| claim.evidence()),
+    );
+    evidence.sort_by(|a, b| a.kind.cmp(&b.kind).then_with(|| a.detail.cmp(&b.detail)));
+    evidence.dedup_by(|a, b| a.kind == b.kind && a.detail == b.detail);
+    evidence
 }
 
 /// Whether what the server says of its context is about this model: it names one model.

@@ -11,7 +11,7 @@ use model::{
 use super::claim::{Claim, Named};
 use super::files::Outcome;
 use super::flags::Flags;
-use super::gathering::Gathered;
+use super::gathering::{Gathered, is_gguf_name};
 
 /// A model's files on the way to a [`Model`].
 pub(super) struct Described<'a> {
@@ -41,13 +41,18 @@ impl Described<'_> {
             .as_ref()
             .map_or(self.now, |(_, at)| *at);
         let gap = match &self.first.look.outcome {
-            Ok((Outcome::Header(_), _)) => Gap::NotFound,
+            Ok((Outcome::Header(_) | Outcome::Other(_), _)) => Gap::NotFound,
             Ok((Outcome::NotModel(_), _)) => Gap::Malformed,
             Err(gap) => *gap,
         };
+        let is_gguf = header.is_some() || is_gguf_name(&self.first.path);
         let from = |counter| Provenance {
-            source: Source::Gguf,
-            counter,
+            source: if is_gguf {
+                Source::Gguf
+            } else {
+                Source::ModelFile
+            },
+            counter: if is_gguf { counter } else { "header" },
             at,
         };
         let text = |value: Option<Text>, counter| match value {
@@ -77,7 +82,7 @@ impl Described<'_> {
             name: name.unwrap_or(stem).into(),
             store_names: Vec::new(),
             path: Reading::measured(self.first.path.clone(), path_from(&evidence, at)),
-            format: "gguf",
+            format: if is_gguf { "gguf" } else { "unknown" },
             size_on_disk: self.size(),
             architecture: text(
                 header.and_then(|h| h.architecture()).map(Text::from),

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use formats::{Description, Format};
 use gguf::{HeaderReader, Step};
 use model::{Gap, Stamp, Text};
-use raw::{FileMeta, Machine, Question, Reply, Root};
+use raw::{FileMeta, Machine, ModelFile, Question, Reply, Root};
+
+use super::gathering::{is_blob, is_gguf_name};
 
 use crate::processes::Poll;
 
@@ -24,15 +27,27 @@ const MAX_HEADERS: usize = 256;
 pub(super) enum Outcome {
     /// A GGUF file.
     Header(Arc<gguf::Header>),
+    /// A file of another format.
+    Other(Arc<Description>),
     /// Something else, or a broken one; the sentence says what.
     NotModel(Text),
+}
+
+/// How a file is read.
+#[derive(Debug)]
+enum Reading {
+    /// By the GGUF reader, piece by piece.
+    Gguf(FileMeta, Box<HeaderReader>),
+    /// By whoever has the file: no bytes of other formats are handed out. With why it is no GGUF file, where the GGUF
+    /// reader was there first.
+    Other(Option<Text>),
 }
 
 /// A file as seen through one root.
 #[derive(Debug, Default)]
 struct Entry {
     meta: Poll,
-    reading: Option<(FileMeta, HeaderReader)>,
+    reading: Option<Reading>,
     /// A failed read, and when to try again: failures belong to this way to the file, not to its
     /// content.
     failed: Option<(Gap, u64)>,
@@ -134,7 +149,7 @@ impl Files {
 }
 
 impl Entry {
-    /// Goes on reading the header until an answer is outstanding.
+    /// Goes on reading the file until an answer is outstanding.
     fn read(
         &mut self,
         machine: &mut dyn Machine,
@@ -149,58 +164,120 @@ impl Entry {
             return Err(gap);
         }
         self.failed = None;
-        let mut reader = match self.reading.take() {
-            Some((same, reader)) if same == file => reader,
-            _ => HeaderReader::new(file.size),
+        let gguf = || Reading::Gguf(file, Box::new(HeaderReader::new(file.size)));
+        let mut reading = match self.reading.take() {
+            Some(Reading::Gguf(same, _)) if same != file => gguf(),
+            Some(reading) => reading,
+            // Most files of stores are GGUF; of the others the first bytes decide just as well.
+            None if is_gguf_name(path) || is_blob(path) => gguf(),
+            None => Reading::Other(None),
         };
         loop {
-            let question = match reader.step() {
-                Step::Done => {
-                    return Ok(match reader.into_header() {
-                        Ok(header) => Outcome::Header(Arc::new(header)),
-                        Err(error) => Outcome::NotModel(error.to_string().into()),
-                    });
-                }
-                Step::Failed(error) => return Ok(Outcome::NotModel(error.to_string().into())),
-                Step::Read { offset, len } => Question::File {
-                    root,
-                    path: path.clone(),
-                    offset,
-                    len,
-                },
-                Step::SkipStrings {
-                    offset,
-                    count,
-                    length_bytes,
-                    big_endian,
-                } => {
-                    let path = path.clone();
-                    Question::SkipStrings {
-                        root,
-                        path,
-                        offset,
-                        count,
-                        length_bytes,
-                        big_endian,
-                    }
-                }
+            let known = match &mut reading {
+                Reading::Gguf(_, reader) => header(machine, root, path, reader),
+                Reading::Other(_) => described(machine, root, path),
             };
-            let answer = machine.post(&question);
-            match (answer.map(|stamped| stamped.value), &question) {
+            let before = match &reading {
+                Reading::Other(why) => why.clone(),
+                Reading::Gguf(..) => None,
+            };
+            match (known, before) {
                 (Err(Gap::Pending), _) => {
-                    self.reading = Some((file, reader));
+                    self.reading = Some(reading);
                     return Err(Gap::Pending);
                 }
-                (Ok(Reply::Bytes(bytes)), Question::File { offset, .. }) => {
-                    reader.supply(*offset, &bytes);
+                (Ok(Known::Is(outcome)), _) => return Ok(outcome),
+                // Of another format by its first bytes.
+                (Ok(Known::NotGguf(why)), _) => reading = Reading::Other(Some(why)),
+                (Ok(Known::Gguf), None) => reading = gguf(),
+                // What the GGUF reader said stands where the other one knows no more.
+                (_, Some(why)) | (Ok(Known::Refused(why)), None) => {
+                    return Ok(Outcome::NotModel(why));
                 }
-                (Ok(Reply::End(end)), Question::SkipStrings { .. }) => reader.skipped(end),
-                (answer, _) => {
-                    let gap = answer.err().unwrap_or(Gap::Malformed);
+                (Err(gap), None) => {
                     self.failed = Some((gap, now.mono_ns + LOOK_EVERY_MS * 1_000_000));
                     return Err(gap);
                 }
             }
+        }
+    }
+}
+
+/// What one reader came to.
+enum Known {
+    Is(Outcome),
+    /// The other reader says that it is GGUF.
+    Gguf,
+    /// The GGUF reader says that it is not.
+    NotGguf(Text),
+    Refused(Text),
+}
+
+/// Asks what a file of another format is.
+fn described(machine: &mut dyn Machine, root: Root, path: &Text) -> Result<Known, Gap> {
+    let path = path.clone();
+    let answer = machine.post(&Question::ModelFile { root, path })?;
+    match answer.value {
+        Reply::Model(ModelFile::Described(found)) if found.format == Format::Gguf => {
+            Ok(Known::Gguf)
+        }
+        Reply::Model(ModelFile::Described(found)) => {
+            Ok(Known::Is(Outcome::Other(Arc::from(found))))
+        }
+        Reply::Model(ModelFile::Refused(error)) => Ok(Known::Refused(error.to_string().into())),
+        _ => Err(Gap::Malformed),
+    }
+}
+
+/// Brings the GGUF reader what it wants.
+fn header(
+    machine: &mut dyn Machine,
+    root: Root,
+    path: &Text,
+    reader: &mut HeaderReader,
+) -> Result<Known, Gap> {
+    loop {
+        let question = match reader.step() {
+            Step::Done => {
+                let done = std::mem::replace(reader, HeaderReader::new(0));
+                return Ok(match done.into_header() {
+                    Ok(header) => Known::Is(Outcome::Header(Arc::new(header))),
+                    Err(error) => Known::Refused(error.to_string().into()),
+                });
+            }
+            Step::Failed(error) => {
+                let why = error.to_string().into();
+                return Ok(match error {
+                    gguf::Error::NotGguf { .. } | gguf::Error::OtherFormat(_) => {
+                        Known::NotGguf(why)
+                    }
+                    _ => Known::Refused(why),
+                });
+            }
+            Step::Read { offset, len } => Question::File {
+                root,
+                path: path.clone(),
+                offset,
+                len,
+            },
+            Step::SkipStrings {
+                offset,
+                count,
+                length_bytes,
+                big_endian,
+            } => Question::SkipStrings {
+                root,
+                path: path.clone(),
+                offset,
+                count,
+                length_bytes,
+                big_endian,
+            },
+        };
+        match (machine.post(&question)?.value, &question) {
+            (Reply::Bytes(bytes), Question::File { offset, .. }) => reader.supply(*offset, &bytes),
+            (Reply::End(end), Question::SkipStrings { .. }) => reader.skipped(end),
+            _ => return Err(Gap::Malformed),
         }
     }
 }

@@ -213,8 +213,18 @@ impl Flags {
                     continue;
                 }
             }
-            if looks_like_model(name) && !self.models.iter().any(|(_, named)| **named == *name) {
-                self.models.push(("argument", name.into()));
+            // `vllm serve FOLDER`
+            if name == "serve"
+                && let Some(folder) = rest.peek().filter(|next| next.contains('/'))
+                && !self.is_llama
+            {
+                self.models.push(("argument", Text::clone(folder)));
+                rest.next();
+                continue;
+            }
+            let value = attached.unwrap_or(name);
+            if looks_like_model(value) && !self.models.iter().any(|(_, named)| **named == *value) {
+                self.models.push(("argument", value.into()));
             }
         }
         // Ollama itself speaks another interface.
@@ -260,10 +270,7 @@ fn looks_like_file(value: &str) -> bool {
 }
 
 fn looks_like_model(value: &str) -> bool {
-    value.len() > ".gguf".len()
-        && value
-            .get(value.len() - ".gguf".len()..)
-            .is_some_and(|end| end.eq_ignore_ascii_case(".gguf"))
+    formats::names::may_be_model(value)
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! Files that may be models, by every kind of evidence, and what is known of each file.
 
+use std::sync::Arc;
+
+use formats::Description;
 use gguf::ShardName;
 use model::{Evidence, EvidenceKind, Gap, Stamp, Text};
 use raw::{FileMeta, Machine, Reply, Root};
 
 use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
+use super::other_formats;
 use crate::parse::maps;
 use crate::processes::Watched;
 
@@ -32,6 +36,15 @@ pub(super) struct Gathered {
     pub(super) look: Look,
     pub(super) evidence: Vec<Evidence>,
     deleted: bool,
+    /// The pipeline it is a component of: folder and index.
+    pub(super) pipeline: Option<(Text, Arc<Description>)>,
+}
+
+impl Gathered {
+    fn is_only_named(&self) -> bool {
+        let named = |one: &Evidence| one.kind == EvidenceKind::CommandLine;
+        self.evidence.iter().all(named)
+    }
 }
 
 /// Files that may be models, by every kind of evidence. Recomputed from answers, never from
@@ -86,18 +99,32 @@ pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {
             });
         }
     }
+    found.sort_by_key(|candidate| is_vague(&candidate.path));
     found.truncate(MAX_CANDIDATES);
     found
 }
 
-/// Model files by name: `.gguf`, or a blob of a store, which is named by its hash.
+/// Model files by name: an extension of theirs, or a blob of a store, which is named by its hash.
 fn may_be_model(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let is_hex = |text: &str| text.len() >= 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    is_gguf_name(name) || name.strip_prefix("sha256-").is_some_and(is_hex) || is_hex(name)
+    formats::names::may_be_model(path) || is_blob(path)
 }
 
-fn is_gguf_name(path: &str) -> bool {
+/// Whether a file is named by its hash, as stores do.
+pub(super) fn is_blob(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_hex = |text: &str| text.len() >= 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
+    name.strip_prefix("sha256-").is_some_and(is_hex) || is_hex(name)
+}
+
+/// Extensions that models share with much else: looked at last, so that they crowd out no model.
+fn is_vague(path: &str) -> bool {
+    let vague = ["bin", "plan", "engine", "pt"];
+    vague
+        .iter()
+        .any(|extension| formats::names::has_extension(path, extension))
+}
+
+pub(super) fn is_gguf_name(path: &str) -> bool {
     path.rsplit_once('.')
         .is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("gguf"))
 }
@@ -152,6 +179,7 @@ pub(super) fn gather(
             at,
             deleted,
         } = candidate;
+        let named = path.clone();
         let evidence = Evidence { kind, detail, at };
         let same_path = gathered
             .iter_mut()
@@ -168,6 +196,11 @@ pub(super) fn gather(
         } else {
             files.look(machine, root, &path, now)
         };
+        // Programs that take a folder are given it by name only.
+        let is_folder =
+            kind == EvidenceKind::CommandLine && look.meta.is_err() && !may_be_model(&path);
+        let within = is_folder.then(|| other_formats::in_folder(files, machine, root, &path, now));
+        let (path, look) = within.flatten().unwrap_or((path, look));
         let meta = look.meta.ok().map(|(meta, _)| meta);
         let same_file = gathered
             .iter_mut()
@@ -175,30 +208,37 @@ pub(super) fn gather(
         match same_file {
             Some(known) => {
                 // A store's blob is mapped by its hash; the name somebody gave it tells more.
-                if !is_gguf_name(&known.path) && is_gguf_name(&path) {
-                    known.path = path.clone();
+                if is_blob(&known.path) && !is_blob(&path) {
+                    known.path = path;
                 }
-                known.paths.push(path);
+                known.paths.push(named);
                 known.evidence.push(evidence);
             }
             None => {
                 gathered.push(Gathered {
-                    paths: vec![path.clone()],
+                    paths: vec![named],
                     path,
                     meta,
                     look,
                     evidence: vec![evidence],
                     deleted,
+                    pipeline: None,
                 });
             }
         }
     }
-    // A blob that is no GGUF file is something else's; a file called .gguf that is none is shown,
-    // with the reason.
+    // A file that is no model is something else's, whatever its name may hint at; one whose extension belongs to models
+    // alone is shown, with the reason.
     gathered.retain(|g| match &g.look.outcome {
         Ok((Outcome::Header(_), _)) => true,
-        Ok((Outcome::NotModel(_), _)) | Err(_) => is_gguf_name(&g.path),
+        Ok((Outcome::Other(found), _)) => other_formats::is_model(found, &g.path),
+        // What a program is to write is named too.
+        Err(Gap::NotPresent) if !is_gguf_name(&g.path) && g.is_only_named() => false,
+        Ok((Outcome::NotModel(_), _)) | Err(_) => formats::names::claims_model(&g.path),
     });
+    for file in &mut gathered {
+        file.pipeline = other_formats::pipeline(files, machine, root, file, now);
+    }
     gathered
 }
 
@@ -206,7 +246,10 @@ pub(super) fn gather(
 pub(super) fn by_model(gathered: Vec<Gathered>) -> Vec<Vec<Gathered>> {
     let mut models: Vec<(Option<Text>, Vec<Gathered>)> = Vec::new();
     for part in gathered {
-        let stem = shard_stem(&part.path);
+        let stem = match &part.pipeline {
+            Some((folder, _)) => Some(format!("{folder}/model_index.json").into()),
+            None => shard_stem(&part.path),
+        };
         let same = models
             .iter_mut()
             .find(|(known, _)| stem.is_some() && *known == stem);
@@ -226,6 +269,11 @@ pub(super) fn by_model(gathered: Vec<Gathered>) -> Vec<Vec<Gathered>> {
 
 fn shard_stem(path: &str) -> Option<Text> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    if let Some(part) =
+        formats::names::Part::parse(name).filter(|part| part.count > 1 && part.extension != "gguf")
+    {
+        return Some(format!("{folder}/{}.{}", part.stem, part.extension).into());
+    }
     let shard = ShardName::parse(name).filter(|shard| shard.count > 1)?;
     Some(format!("{folder}/{}", shard.stem).into())
 }

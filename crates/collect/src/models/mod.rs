@@ -8,6 +8,7 @@ mod files;
 mod flags;
 mod gathering;
 mod memory;
+mod other_formats;
 mod reach;
 mod runtimes;
 mod server;

@@ -29,6 +29,7 @@ mod llama_server;
 mod mig;
 mod nested;
 mod no_gpu;
+mod other_formats;
 mod published_ports;
 mod real_processes;
 mod record_replay;

@@ -13,6 +13,8 @@ use model::{Gap, Text};
 use super::pseudonyms::Pseudonyms;
 use crate::source::reads::Root;
 
+mod broken;
+
 /// Keys whose text names a format, never a person or a model.
 const KEPT_KEYS: &[&str] = &[
     "general.architecture",
@@ -27,9 +29,6 @@ const KEPT_KEYS: &[&str] = &[
 
 /// Ends of such keys below the architecture's name.
 const KEPT_ENDS: &[&str] = &[".decision.type", ".rope.scaling.type"];
-
-/// Bytes behind the place where a header is broken that its error is decided by.
-const DECIDING_BYTES: u64 = 8;
 
 /// Most files whose headers are being read at once.
 const MAX_HEADERS: usize = 256;
@@ -84,7 +83,11 @@ impl Headers {
             Step::Read { .. } | Step::SkipStrings { .. } => None,
             // The tensors' data, which nobody asked for.
             Step::Done => Some(reader.position()),
-            Step::Failed(_) => Some(reader.position().saturating_add(DECIDING_BYTES)),
+            Step::Failed(error) => {
+                let at = usize::try_from(reader.position().saturating_sub(offset));
+                let rest = at.ok().and_then(|at| bytes.get(at..)).unwrap_or_default();
+                Some(broken::end(&error, reader.position(), rest))
+            }
         };
         if let Some(over) = over {
             let from = usize::try_from(over.saturating_sub(offset)).unwrap_or(usize::MAX);

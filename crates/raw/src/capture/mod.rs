@@ -10,6 +10,7 @@ pub mod format;
 mod headers;
 pub mod limits;
 pub mod load;
+mod model_files;
 pub mod pseudonyms;
 pub mod record;
 pub mod redact;

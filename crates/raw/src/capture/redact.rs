@@ -9,6 +9,7 @@ use model::Text;
 use super::arguments::{self, control_groups};
 use super::format::Redaction;
 use super::headers::Headers;
+use super::model_files;
 use super::pseudonyms::Pseudonyms;
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
 use crate::source::drm::DrmSweep;
@@ -92,6 +93,15 @@ impl<M: Machine> Machine for RedactingMachine<M> {
                 let (headers, names) = (&mut self.headers, &self.names);
                 Reply::Bytes(headers.window(*root, path, *offset, &bytes, names)?)
             }
+            // What is no GGUF file was only looked at to find that out.
+            (Question::File { offset: 0, .. }, Reply::Bytes(bytes))
+                if !bytes.starts_with(b"GGUF") =>
+            {
+                let kept = bytes.get(..MAGIC_BYTES).unwrap_or(&bytes);
+                let mut hidden = kept.to_vec();
+                hidden.resize(bytes.len(), 0);
+                Reply::Bytes(hidden.into())
+            }
             (Question::SkipStrings { root, path, .. }, Reply::End(end)) => {
                 self.headers.skipped(*root, path, end);
                 Reply::End(end)
@@ -105,6 +115,9 @@ impl<M: Machine> Machine for RedactingMachine<M> {
         Ok(Stamped { at, value })
     }
 }
+
+/// Bytes by which a file is told not to be GGUF.
+const MAGIC_BYTES: usize = 8;
 
 fn hide_uuids(sweep: &mut NvmlSweep, names: &Pseudonyms) {
     for device in &mut sweep.devices {
@@ -147,6 +160,7 @@ fn restored(question: &Question, names: &Pseudonyms) -> Question {
     match &mut question {
         Question::File { path, .. }
         | Question::SkipStrings { path, .. }
+        | Question::ModelFile { path, .. }
         | Question::Stat { path, .. } => *path = names.restore(path).into(),
         Question::Container { id, .. } => *id = names.restore(id).into(),
         Question::Maps(_)
@@ -212,6 +226,9 @@ fn posted_reply(question: &Question, reply: Reply, names: &mut Pseudonyms) -> Re
             let namespace = record.namespace;
             record.namespace = namespace.map(|it| names.word("namespace-", &it).into());
             Reply::Container(record)
+        }
+        (Question::ModelFile { .. }, Reply::Model(file)) => {
+            Reply::Model(model_files::redacted(file, names))
         }
         (Question::Network(_), Reply::Network(mut network)) => {
             for address in &mut network.addresses {

@@ -1,13 +1,16 @@
 //! Reads of files, processes and loopback servers: the closed list of what the program may ask.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use model::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use super::containers::{ContainerRecord, ContainerRuntime};
+use super::model_files::ModelFile;
 use super::networks::{Forwarder, Network};
 
 /// A process by number and start time; an answer about another process under the same number is
@@ -89,6 +92,13 @@ pub enum Question {
         length_bytes: u8,
         /// Byte order of the lengths.
         big_endian: bool,
+    },
+    /// What a file is that may be a model in another format than GGUF, and what its header tells.
+    ModelFile {
+        /// Where the path starts.
+        root: Root,
+        /// Absolute path.
+        path: Text,
     },
     /// Size and identity of a regular file.
     Stat {
@@ -179,6 +189,24 @@ impl Endpoint {
     }
 }
 
+impl Endpoint {
+    /// The kept fields of a reply's body by dotted path, where they are; none where the body is no JSON.
+    pub fn kept(self, body: &[u8]) -> BTreeMap<String, Value> {
+        let Ok(body) = serde_json::from_slice::<Value>(body) else {
+            return BTreeMap::new();
+        };
+        let find = |path: &str| {
+            path.split('.')
+                .try_fold(&body, |value, name| value.get(name))
+                .cloned()
+        };
+        self.kept_fields()
+            .iter()
+            .filter_map(|path| Some(((*path).to_owned(), find(path)?)))
+            .collect()
+    }
+}
+
 impl Question {
     /// The question's name in a capture.
     pub fn key(&self) -> String {
@@ -209,6 +237,7 @@ impl Question {
                     root(r)
                 )
             }
+            Self::ModelFile { root: r, path } => format!("model {} {path}", root(r)),
             Self::Stat { root: r, path } => format!("meta {} {path}", root(r)),
             Self::Maps(who) => format!("maps {}", who.key()),
             Self::CommandLine(who) => format!("cmdline {}", who.key()),
@@ -244,12 +273,13 @@ impl Question {
     /// The process the question is about, if any.
     pub fn who(&self) -> Option<ProcessRef> {
         match self {
-            Self::File { root, .. } | Self::SkipStrings { root, .. } | Self::Stat { root, .. } => {
-                match root {
-                    Root::Host => None,
-                    Root::Process(who) => Some(*who),
-                }
-            }
+            Self::File { root, .. }
+            | Self::SkipStrings { root, .. }
+            | Self::ModelFile { root, .. }
+            | Self::Stat { root, .. } => match root {
+                Root::Host => None,
+                Root::Process(who) => Some(*who),
+            },
             Self::Maps(who)
             | Self::CommandLine(who)
             | Self::Environment(who)
@@ -285,6 +315,8 @@ pub enum Reply {
     End(u64),
     /// A file's size and identity.
     Meta(FileMeta),
+    /// What a file is.
+    Model(ModelFile),
     /// Link texts by descriptor number or name.
     Links(Vec<(Text, Text)>),
     /// Listening sockets.
@@ -350,7 +382,7 @@ pub struct HttpReply {
     /// HTTP status.
     pub status: u16,
     /// The kept fields as a flat JSON object by dotted path; empty where the body was not JSON.
-    pub fields: std::collections::BTreeMap<String, serde_json::Value>,
+    pub fields: BTreeMap<String, Value>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -3,7 +3,9 @@
 use raw::capture::Redaction::{self, Paths, Strict};
 use serde_json::json;
 
-use crate::seen::{LEVELS, cgroup, command_line, environment, field, link, maps};
+use crate::seen::{
+    LEVELS, cgroup, command_line, environment, field, first_bytes, link, maps, model_file,
+};
 
 /// None of these words is left of `program` with these arguments.
 #[track_caller]
@@ -269,5 +271,48 @@ fn what_a_server_says_is_hidden_within_lists_and_objects_too() {
     assert_eq!(
         field(Paths, "model_alias", json!("zorgon")),
         json!("zorgon")
+    );
+}
+
+#[test]
+fn of_a_file_that_is_no_gguf_only_the_first_bytes_are_left() {
+    for level in LEVELS {
+        let content = b"\x7f\0\0\0\0\0\0\0{\"__metadata__\": \"zorgon of alice\"}";
+        let left = first_bytes(level, content);
+        assert_eq!(left.len(), content.len());
+        assert_eq!(&left[..8], &content[..8]);
+        assert!(left[8..].iter().all(|byte| *byte == 0), "{level:?}");
+    }
+}
+
+#[test]
+fn a_model_file_s_own_words_go_and_those_of_its_format_stay() {
+    let described = || {
+        let mut found = formats::Description::new(formats::Format::Index);
+        found.title = Some("zorgon".to_owned());
+        found.architecture = Some("zorgon".to_owned());
+        found.producer = Some("pt".to_owned());
+        found.parts = vec![
+            "zorgon-00001-of-00002.safetensors".to_owned(),
+            "zorgon-00002-of-00002.safetensors".to_owned(),
+        ];
+        found
+    };
+    let found = model_file(Strict, described());
+    assert!(!format!("{found:?}").contains("zorgon"), "{found:?}");
+    assert_eq!(found.producer.as_deref(), Some("pt"));
+    assert!(found.parts[0].ends_with("-00001-of-00002.safetensors"));
+    assert_eq!(
+        found.parts[0].replace("00001-of", "00002-of"),
+        found.parts[1]
+    );
+    assert_eq!(model_file(Paths, described()), described());
+    let known = formats::Description {
+        architecture: Some("qwen3".to_owned()),
+        ..described()
+    };
+    assert_eq!(
+        model_file(Strict, known).architecture.as_deref(),
+        Some("qwen3")
     );
 }

@@ -138,6 +138,37 @@ pub(crate) fn link(level: Redaction, name: &str, target: &str) -> (String, Strin
     (shown, asked.lock().unwrap().clone())
 }
 
+/// The first bytes of a file.
+pub(crate) fn first_bytes(level: Redaction, content: &[u8]) -> Vec<u8> {
+    let question = Question::File {
+        root: Root::Process(WHO),
+        path: "/m/x.gguf".into(),
+        offset: 0,
+        len: 4096,
+    };
+    match machine(Reply::Bytes(content.into()), level)
+        .post(&question)
+        .unwrap()
+        .value
+    {
+        Reply::Bytes(bytes) => bytes.to_vec(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What is known of a model file.
+pub(crate) fn model_file(level: Redaction, found: formats::Description) -> formats::Description {
+    let question = Question::ModelFile {
+        root: Root::Process(WHO),
+        path: "/m/x.safetensors".into(),
+    };
+    let reply = Reply::Model(raw::ModelFile::Described(Box::new(found)));
+    match machine(reply, level).post(&question).unwrap().value {
+        Reply::Model(raw::ModelFile::Described(found)) => *found,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// One field of a server's reply.
 pub(crate) fn field(level: Redaction, name: &str, value: serde_json::Value) -> serde_json::Value {
     let reply = HttpReply {

@@ -7,8 +7,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 use gguf::{Error, ReadAt};
 use model::Gap;
-use raw::FileMeta;
 use raw::source::reads::MAX_FILE_READ;
+use raw::{FileMeta, ModelFile};
 
 use super::beneath;
 use super::errors::gap_of_io;
@@ -72,10 +72,31 @@ pub(super) fn skip_strings(
     })
 }
 
+/// What a file is that may be a model, and what its header tells.
+pub(super) fn model(root: &OwnedFd, path: &str) -> Result<ModelFile, Gap> {
+    let file = beneath::open_regular(root.as_fd(), path)?;
+    let len = file.metadata().map_err(|error| gap_of_io(&error))?.len();
+    match formats::describe(path, &mut Pread { file, len }) {
+        Ok(found) => Ok(ModelFile::Described(Box::new(found))),
+        Err(formats::Error::Io { .. }) => Err(Gap::Malformed),
+        Err(error) => Ok(ModelFile::Refused(error)),
+    }
+}
+
 /// Never a mapping: that of a file which shrinks ends the process.
 struct Pread {
     file: File,
     len: u64,
+}
+
+impl formats::ReadAt for Pread {
+    fn size(&self) -> u64 {
+        self.len
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read_at(buffer, offset)
+    }
 }
 
 impl ReadAt for Pread {

@@ -90,6 +90,9 @@ impl Reader for PostedReads {
                     files::skip_strings(root, path, *offset, *count, *length_bytes, *big_endian)
                 })
                 .map(Reply::End),
+            Question::ModelFile { root, path } => self
+                .beneath(*root, |root| files::model(root, path))
+                .map(Reply::Model),
             Question::Stat { root, path } => self
                 .beneath(*root, |root| files::meta(root, path))
                 .map(Reply::Meta),

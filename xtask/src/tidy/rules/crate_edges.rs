@@ -7,18 +7,19 @@ use crate::tidy::report::Findings;
 use crate::tidy::tree::Tree;
 
 /// Crate folder and the folders it may use.
-const EDGES: [(&str, &[&str]); 8] = [
+const EDGES: [(&str, &[&str]); 9] = [
     ("model", &[]),
     ("gguf", &[]),
-    ("raw", &["model", "gguf"]),
-    ("sources", &["model", "raw", "gguf"]),
-    ("collect", &["model", "raw", "gguf"]),
+    ("formats", &[]),
+    ("raw", &["model", "gguf", "formats"]),
+    ("sources", &["model", "raw", "gguf", "formats"]),
+    ("collect", &["model", "raw", "gguf", "formats"]),
     ("output", &["model"]),
     ("tui", &["model", "output"]),
     (
         "gputaskman",
         &[
-            "model", "gguf", "raw", "sources", "collect", "output", "tui",
+            "model", "gguf", "formats", "raw", "sources", "collect", "output", "tui",
         ],
     ),
 ];
