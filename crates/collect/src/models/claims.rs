@@ -5,18 +5,19 @@ use std::sync::Arc;
 
 use gguf::{Header, ShardName};
 use model::{
-    Bytes, Category, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey,
-    Reading, Reported, Runtime, Segment, Server, Severity, Stamp, Text,
+    Bytes, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey, Reading,
+    Reported, Runtime, Segment, Server, Severity, Stamp, Text,
 };
 use raw::{Machine, ProcessRef, Root, Settings};
 
-use super::category::ByLoad;
+use super::category::{ByLoad, Found, of_program};
 use super::claim::{Claim, Named, Target};
 use super::described::{Described, without_file};
 use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
 use super::memory::{Inputs, segments};
+use super::patterns::Program;
 use super::reach::Forwarders;
 use super::runtimes;
 use super::server::Asked;
@@ -37,6 +38,8 @@ pub(crate) struct Models {
 struct Known {
     generation: Option<u64>,
     runtimes: Result<Vec<Runtime>, Gap>,
+    /// What kind of work the program is for, by its own words.
+    program: Option<Found>,
     flags: Flags,
     candidates: Vec<Candidate>,
     server: Asked,
@@ -48,6 +51,7 @@ impl Default for Known {
         Self {
             generation: None,
             runtimes: Err(Gap::Pending),
+            program: None,
             flags: Flags::default(),
             candidates: Vec::new(),
             server: Asked::default(),
@@ -64,7 +68,15 @@ impl Known {
             return;
         }
         self.generation = Some(watched.generation);
-        self.runtimes = runtimes::runtimes(&watched.maps);
+        let arguments = arguments(watched).unwrap_or_default();
+        let link = |wanted| {
+            let (_, reply) = watched.links.answer().ok()?;
+            crate::processes::link(reply, wanted).ok()
+        };
+        let (executable, folder) = (link("exe"), link("cwd"));
+        let program = Program::of(&arguments, executable.as_deref(), folder.as_deref());
+        self.program = of_program(&program, &arguments, executable.as_deref());
+        self.runtimes = runtimes::runtimes(&watched.maps, &program);
         self.flags = flags(watched);
         self.candidates = candidates(watched, &self.flags);
     }
@@ -118,12 +130,7 @@ impl Models {
     }
 
     /// The category of this process: as found now, or as its load decided a moment ago.
-    pub(crate) fn category(
-        &mut self,
-        key: ProcessKey,
-        found: (Category, &'static str),
-        now: Stamp,
-    ) -> (Category, &'static str) {
+    pub(crate) fn category(&mut self, key: ProcessKey, found: Found, now: Stamp) -> Found {
         self.known.entry(key).or_default().by_load.held(found, now)
     }
 
@@ -137,6 +144,11 @@ impl Models {
         let known = self.known.entry(key).or_default();
         known.renew(watched);
         runtimes::reading(&known.runtimes, &watched.maps, now)
+    }
+
+    /// What kind of work the program of this process is for, by its own words, as found with its runtimes.
+    pub(crate) fn program(&self, key: ProcessKey) -> Option<Found> {
+        self.known.get(&key)?.program
     }
 
     /// What is known of the models of this process now.
@@ -243,12 +255,13 @@ struct Sources<'a> {
     now: Stamp,
 }
 
+fn arguments(watched: &Watched) -> Option<Vec<Text>> {
+    let (_, reply) = watched.command_line.answer().ok()?;
+    crate::processes::command_line(reply)
+}
+
 fn flags(watched: &Watched) -> Flags {
-    let answer = watched.command_line.answer();
-    let arguments = answer
-        .ok()
-        .and_then(|(_, reply)| crate::processes::command_line(reply));
-    let Some(arguments) = arguments else {
+    let Some(arguments) = arguments(watched) else {
         return Flags::default();
     };
     let environment = watched.environment.text().ok();
