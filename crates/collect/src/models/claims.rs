@@ -21,6 +21,7 @@ use super::patterns::Program;
 use super::reach::Forwarders;
 use super::runtimes;
 use super::server::Asked;
+use super::stores::{Homes, Stores};
 use crate::processes::Watched;
 
 /// Most parts of a split model that are looked for.
@@ -31,6 +32,7 @@ const MAX_PARTS: u32 = 64;
 pub(crate) struct Models {
     files: Files,
     forwarders: Forwarders,
+    stores: Stores,
     known: BTreeMap<ProcessKey, Known>,
 }
 
@@ -41,6 +43,8 @@ struct Known {
     /// What kind of work the program is for, by its own words.
     program: Option<Found>,
     flags: Flags,
+    /// Where stores may be besides.
+    homes: Homes,
     candidates: Vec<Candidate>,
     server: Asked,
     by_load: ByLoad,
@@ -53,6 +57,7 @@ impl Default for Known {
             runtimes: Err(Gap::Pending),
             program: None,
             flags: Flags::default(),
+            homes: Homes::default(),
             candidates: Vec::new(),
             server: Asked::default(),
             by_load: ByLoad::default(),
@@ -78,6 +83,8 @@ impl Known {
         self.program = of_program(&program, &arguments, executable.as_deref());
         self.runtimes = runtimes::runtimes(&watched.maps, &program);
         self.flags = flags(watched);
+        let environment = watched.environment.text().ok();
+        self.homes = Homes::of(environment.as_ref().map(|(_, text)| &**text));
         self.candidates = candidates(watched, &self.flags);
     }
 }
@@ -114,11 +121,13 @@ impl Models {
     pub(crate) fn begin(&mut self) {
         self.files.begin();
         self.forwarders.begin();
+        self.stores.begin();
     }
 
     /// Ends a refresh: forgets processes other than `keys`, which are sorted.
     pub(crate) fn end(&mut self, keys: &[ProcessKey]) {
         self.files.end();
+        self.stores.end();
         self.known.retain(|key, _| keys.binary_search(key).is_ok());
     }
 
@@ -126,6 +135,7 @@ impl Models {
     pub(crate) fn is_waiting(&self) -> bool {
         self.files.is_waiting()
             || self.forwarders.is_waiting()
+            || self.stores.is_waiting()
             || self.known.values().any(|known| known.server.is_waiting())
     }
 
@@ -218,15 +228,25 @@ impl Models {
         let mut unjoined: Vec<&Claim> = claims.iter().collect();
         for parts in &found {
             let paths: Vec<Text> = parts.iter().flat_map(|part| part.paths.clone()).collect();
+            let own = parts.first().map_or(&[][..], |part| &part.paths);
+            let store_names =
+                self.stores
+                    .names_of(machine, Root::Process(who), own, &known.homes, now);
             let target = Target {
                 paths: &paths,
-                store_names: &[],
+                store_names: &store_names,
             };
             let joined: Vec<&Claim> = unjoined
                 .extract_if(.., |claim| claim.named.is(&target, found.len()))
                 .collect();
             let files = &mut self.files;
-            add_model(&mut findings, files, machine, who, parts, &joined, &sources);
+            let of = Of {
+                parts,
+                paths: &paths,
+                store_names: &store_names,
+                claims: &joined,
+            };
+            add_model(&mut findings, files, machine, who, &of, &sources);
         }
         // Words that show nothing and name nothing that is here are about something else.
         unjoined.retain(|claim| claim.kind.is_some());
@@ -255,6 +275,16 @@ struct Sources<'a> {
     now: Stamp,
 }
 
+/// What one model is made of.
+struct Of<'a> {
+    parts: &'a [Gathered],
+    /// Every path that something names one of its files by.
+    paths: &'a [Text],
+    /// What stores call it, shortest first.
+    store_names: &'a [Text],
+    claims: &'a [&'a Claim],
+}
+
 fn arguments(watched: &Watched) -> Option<Vec<Text>> {
     let (_, reply) = watched.command_line.answer().ok()?;
     crate::processes::command_line(reply)
@@ -273,10 +303,10 @@ fn add_model(
     files: &mut Files,
     machine: &mut dyn Machine,
     who: ProcessRef,
-    parts: &[Gathered],
-    claims: &[&Claim],
+    of: &Of<'_>,
     sources: &Sources<'_>,
 ) {
+    let (parts, claims) = (of.parts, of.claims);
     let Some(first) = parts.first() else { return };
     let headers_of = |look: &Look| match &look.outcome {
         Ok((Outcome::Header(header), _)) => Some(Arc::clone(header)),
@@ -331,6 +361,8 @@ fn add_model(
         server_unasked: findings.server_unasked,
         flags: sources.flags,
         claims,
+        paths: of.paths,
+        store_names: of.store_names,
         now: sources.now,
     }
     .into_model(evidence);

@@ -93,8 +93,16 @@ pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {
 /// Model files by name: `.gguf`, or a blob of a store, which is named by its hash.
 fn may_be_model(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let is_hex = |text: &str| text.len() >= 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    is_gguf_name(name) || name.strip_prefix("sha256-").is_some_and(is_hex) || is_hex(name)
+    is_gguf_name(name) || is_content_hash(name)
+}
+
+/// A name that is the hash of its content, as stores name their blobs.
+pub(super) fn is_content_hash(name: &str) -> bool {
+    let digits = name
+        .strip_prefix("sha256-")
+        .or_else(|| name.strip_prefix("sha256:"))
+        .unwrap_or(name);
+    digits.len() >= 40 && digits.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 fn is_gguf_name(path: &str) -> bool {

@@ -8,11 +8,13 @@ mod described;
 mod files;
 mod flags;
 mod gathering;
+mod hints;
 mod memory;
 mod patterns;
 mod reach;
 mod runtimes;
 mod server;
+mod stores;
 
 pub(crate) use category::{Found, categorise};
 pub(crate) use claims::{Findings, Models};

@@ -5,3 +5,4 @@ pub mod drm;
 pub mod networks;
 pub mod nvml;
 pub mod reads;
+pub mod stores;

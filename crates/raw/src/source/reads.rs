@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::containers::{ContainerRecord, ContainerRuntime};
 use super::networks::{Forwarder, Network};
+use super::stores::{Folder, ManifestEntry, ManifestForm};
 
 /// A process by number and start time; an answer about another process under the same number is
 /// never given.
@@ -96,6 +97,24 @@ pub enum Question {
         root: Root,
         /// Absolute path.
         path: Text,
+    },
+    /// The names in a folder of a model store.
+    Folder {
+        /// Where the path starts.
+        root: Root,
+        /// Absolute path.
+        path: Text,
+        /// The modification time at which its names are known; they are left out while it is the same.
+        known_ns: Option<i64>,
+    },
+    /// The kept fields of a manifest of a model store.
+    Manifest {
+        /// Where the path starts.
+        root: Root,
+        /// Absolute path.
+        path: Text,
+        /// Its form.
+        form: ManifestForm,
     },
     /// `/proc/PID/maps`: the lines that name a file, each file once with its extents.
     Maps(ProcessRef),
@@ -210,6 +229,19 @@ impl Question {
                 )
             }
             Self::Stat { root: r, path } => format!("meta {} {path}", root(r)),
+            Self::Folder {
+                root: r,
+                path,
+                known_ns,
+            } => match known_ns {
+                Some(known_ns) => format!("folder {} {known_ns} {path}", root(r)),
+                None => format!("folder {} {path}", root(r)),
+            },
+            Self::Manifest {
+                root: r,
+                path,
+                form,
+            } => format!("manifest {} {} {path}", root(r), form.id()),
             Self::Maps(who) => format!("maps {}", who.key()),
             Self::CommandLine(who) => format!("cmdline {}", who.key()),
             Self::Environment(who) => format!("environ {}", who.key()),
@@ -244,12 +276,14 @@ impl Question {
     /// The process the question is about, if any.
     pub fn who(&self) -> Option<ProcessRef> {
         match self {
-            Self::File { root, .. } | Self::SkipStrings { root, .. } | Self::Stat { root, .. } => {
-                match root {
-                    Root::Host => None,
-                    Root::Process(who) => Some(*who),
-                }
-            }
+            Self::File { root, .. }
+            | Self::SkipStrings { root, .. }
+            | Self::Stat { root, .. }
+            | Self::Folder { root, .. }
+            | Self::Manifest { root, .. } => match root {
+                Root::Host => None,
+                Root::Process(who) => Some(*who),
+            },
             Self::Maps(who)
             | Self::CommandLine(who)
             | Self::Environment(who)
@@ -297,6 +331,10 @@ pub enum Reply {
     Network(Network),
     /// Programs that forward ports.
     Forwarders(Vec<Forwarder>),
+    /// A folder of a model store.
+    Folder(Folder),
+    /// What is kept of a manifest.
+    Manifest(Vec<ManifestEntry>),
 }
 
 impl Reply {

@@ -1,0 +1,202 @@
+//! Folders and manifests of model stores.
+//!
+//! A folder is listed without following a link in it. A manifest is parsed into types that have the wanted fields
+//! only: templates, prompts and licences that lie beside them never leave this file.
+
+use std::io::Read as _;
+use std::os::fd::{AsFd, OwnedFd};
+
+use model::{Gap, Text};
+use raw::{Folder, FolderEntry, FolderEntryKind, ManifestEntry, ManifestForm};
+use raw::{MAX_FOLDER_NAMES, MAX_MANIFEST_ENTRIES};
+use rustix::fs::{AtFlags, Dir, FileType, fstat, statat};
+use serde::Deserialize;
+
+use super::beneath;
+use super::errors::{gap, gap_of_io};
+use super::place::link_text;
+
+/// Names looked at in one folder, kept or not.
+const MAX_LOOKED_AT: usize = 8 * MAX_FOLDER_NAMES;
+
+/// Bytes of a manifest. One with thousands of layers has about a hundred bytes for each.
+const MANIFEST_BOUND: u64 = 2 * 1024 * 1024;
+
+/// Bytes of a tag or a media type.
+const NAME_BOUND: usize = 256;
+
+/// Digits of a SHA-256.
+const DIGEST_DIGITS: usize = 64;
+
+/// The names in a folder, unless its modification time is `known`.
+pub(super) fn folder(root: &OwnedFd, path: &str, known: Option<i64>) -> Result<Folder, Gap> {
+    let found = beneath::open_folder(root.as_fd(), path)?;
+    let stat = fstat(&found).map_err(gap)?;
+    let mtime_ns = i64::from(stat.st_mtime)
+        .saturating_mul(1_000_000_000)
+        .saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or(0));
+    if known == Some(mtime_ns) {
+        let entries = None;
+        return Ok(Folder { mtime_ns, entries });
+    }
+    let mut names = Vec::new();
+    let mut folder = Dir::new(found).map_err(gap)?;
+    for entry in (&mut folder).take(MAX_LOOKED_AT) {
+        let entry = entry.map_err(gap)?;
+        if let Ok(name) = entry.file_name().to_str()
+            && !matches!(name, "." | "..")
+        {
+            names.push((name.to_owned(), entry.file_type()));
+        }
+    }
+    names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    let opened = folder.fd().map_err(gap)?;
+    let entries = names.into_iter().filter_map(|(name, kind)| {
+        let kind = match kind {
+            FileType::Unknown => {
+                let stat = statat(opened, &*name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+                FileType::from_raw_mode(stat.st_mode)
+            }
+            kind => kind,
+        };
+        let kind = match kind {
+            FileType::RegularFile => FolderEntryKind::File,
+            FileType::Directory => FolderEntryKind::Folder,
+            FileType::Symlink => FolderEntryKind::Link(link_text(opened, &name).ok()?.into()),
+            _ => return None,
+        };
+        let name = name.into();
+        Some(FolderEntry { name, kind })
+    });
+    let entries = Some(entries.take(MAX_FOLDER_NAMES).collect());
+    Ok(Folder { mtime_ns, entries })
+}
+
+/// The kept fields of a manifest.
+pub(super) fn manifest(
+    root: &OwnedFd,
+    path: &str,
+    form: ManifestForm,
+) -> Result<Vec<ManifestEntry>, Gap> {
+    let file = beneath::open_regular(root.as_fd(), path)?;
+    let mut text = Vec::new();
+    let read = file.take(MANIFEST_BOUND + 1).read_to_end(&mut text);
+    read.map_err(|error| gap_of_io(&error))?;
+    if text.len() as u64 > MANIFEST_BOUND {
+        return Err(Gap::OverBound);
+    }
+    parsed(&text, form)
+}
+
+#[derive(Deserialize)]
+struct OllamaManifest {
+    #[serde(default)]
+    layers: Vec<OllamaLayer>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OllamaLayer {
+    #[serde(default)]
+    media_type: String,
+    #[serde(default)]
+    digest: String,
+}
+
+#[derive(Deserialize)]
+struct DockerModels {
+    #[serde(default)]
+    models: Vec<DockerModel>,
+}
+
+#[derive(Deserialize)]
+struct DockerModel {
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(default)]
+    files: Vec<String>,
+}
+
+fn parsed(text: &[u8], form: ManifestForm) -> Result<Vec<ManifestEntry>, Gap> {
+    let malformed = |_| Gap::Malformed;
+    Ok(match form {
+        ManifestForm::Ollama => {
+            let manifest: OllamaManifest = serde_json::from_slice(text).map_err(malformed)?;
+            let layers = manifest.layers.into_iter().take(MAX_MANIFEST_ENTRIES);
+            let entry = |layer: OllamaLayer| ManifestEntry {
+                names: Vec::new(),
+                media_type: plain(&layer.media_type),
+                digests: digest(&layer.digest).into_iter().collect(),
+            };
+            layers.map(entry).collect()
+        }
+        ManifestForm::DockerModels => {
+            let index: DockerModels = serde_json::from_slice(text).map_err(malformed)?;
+            let models = index.models.into_iter().take(MAX_MANIFEST_ENTRIES);
+            let entry = |model: DockerModel| {
+                let digests = std::iter::once(&model.id).chain(&model.files);
+                let kept = MAX_FOLDER_NAMES;
+                ManifestEntry {
+                    names: model
+                        .tags
+                        .iter()
+                        .take(kept)
+                        .filter_map(|it| plain(it))
+                        .collect(),
+                    media_type: None,
+                    digests: digests.take(kept).filter_map(|it| digest(it)).collect(),
+                }
+            };
+            models.map(entry).collect()
+        }
+    })
+}
+
+/// A tag or a media type: one word of the characters that registries allow, no sentence.
+fn plain(text: &str) -> Option<Text> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"._-/:+".contains(&b);
+    let fits = !text.is_empty() && text.len() <= NAME_BOUND && text.bytes().all(is_plain);
+    fits.then(|| text.into())
+}
+
+fn digest(text: &str) -> Option<Text> {
+    let digits = text.strip_prefix("sha256:")?;
+    let is_digest = digits.len() == DIGEST_DIGITS && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    is_digest.then(|| digits.to_ascii_lowercase().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_manifest_nothing_but_types_and_digests_is_kept() {
+        let digest = "ab".repeat(32);
+        let text = format!(
+            r#"{{"config":{{"digest":"sha256:{digest}","secret":"canary"}},"layers":[
+            {{"mediaType":"application/vnd.ollama.image.model","digest":"sha256:{digest}","size":1,"from":"/home/canary"}},
+            {{"mediaType":"application/vnd.ollama.image.system","digest":"You are canary","text":"canary"}},
+            {{"mediaType":"a canary sentence"}}],"system":"canary"}}"#
+        );
+        let kept = parsed(text.as_bytes(), ManifestForm::Ollama).unwrap();
+        assert_eq!(kept.len(), 3);
+        assert_eq!(*kept[0].digests, [Text::from(digest)]);
+        assert!(!format!("{kept:?}").contains("canary"), "{kept:?}");
+        assert_eq!(parsed(b"[", ManifestForm::Ollama), Err(Gap::Malformed));
+    }
+
+    #[test]
+    fn of_docker_s_list_tags_and_digests_are_kept() {
+        let digest = "cd".repeat(32);
+        let text = format!(
+            r#"{{"models":[{{"id":"sha256:{digest}","tags":["ai/smollm2:latest","a canary"],
+            "files":["sha256:{digest}","/home/canary"],"config":"canary"}}]}}"#
+        );
+        let kept = parsed(text.as_bytes(), ManifestForm::DockerModels).unwrap();
+        assert_eq!(kept[0].names, [Text::from("ai/smollm2:latest")]);
+        assert_eq!(kept[0].digests.len(), 2);
+        assert!(!format!("{kept:?}").contains("canary"), "{kept:?}");
+    }
+}
