@@ -16,6 +16,7 @@ use super::described::{Described, without_file};
 use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
+use super::mapped::{Extents, Silent, extents, split};
 use super::memory::{Inputs, segments};
 use super::patterns::Program;
 use super::reach::Forwarders;
@@ -43,6 +44,8 @@ struct Known {
     /// What kind of work the program is for, by its own words.
     program: Option<Found>,
     flags: Flags,
+    /// What is mapped of model files.
+    extents: Extents,
     /// Where stores may be besides.
     homes: Homes,
     candidates: Vec<Candidate>,
@@ -57,6 +60,7 @@ impl Default for Known {
             runtimes: Err(Gap::Pending),
             program: None,
             flags: Flags::default(),
+            extents: Extents::default(),
             homes: Homes::default(),
             candidates: Vec::new(),
             server: Asked::default(),
@@ -83,6 +87,8 @@ impl Known {
         self.program = of_program(&program, &arguments, executable.as_deref());
         self.runtimes = runtimes::runtimes(&watched.maps, &program);
         self.flags = flags(watched);
+        let maps = watched.maps.text();
+        self.extents = maps.map_or_else(|_| Extents::default(), |(_, text)| extents(&text));
         let environment = watched.environment.text().ok();
         self.homes = Homes::of(environment.as_ref().map(|(_, text)| &**text));
         self.candidates = candidates(watched, &self.flags);
@@ -220,6 +226,8 @@ impl Models {
         };
         let sources = Sources {
             flags: &known.flags,
+            extents: &known.extents,
+            runtimes: known.runtimes.as_deref().unwrap_or_default(),
             settings: &settings,
             key,
             now,
@@ -270,6 +278,8 @@ impl Models {
 /// What the models of one process are derived from beside their files.
 struct Sources<'a> {
     flags: &'a Flags,
+    extents: &'a Extents,
+    runtimes: &'a [Runtime],
     settings: &'a Settings,
     key: ProcessKey,
     now: Stamp,
@@ -386,7 +396,13 @@ fn add_model(
             .into(),
         });
     }
+    let extents = of.paths.iter().find_map(|path| sources.extents.get(path));
+    let mapped = match headers.as_slice() {
+        [header] => split(header, extents, sources.flags, sources.runtimes),
+        _ => Err(Silent::NotMapped),
+    };
     let inputs = Inputs {
+        mapped: mapped.as_ref(),
         headers: &headers,
         missing_parts,
         flags: sources.flags,

@@ -91,7 +91,7 @@ pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {
 }
 
 /// Model files by name: `.gguf`, or a blob of a store, which is named by its hash.
-fn may_be_model(path: &str) -> bool {
+pub(super) fn may_be_model(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     is_gguf_name(name) || is_content_hash(name)
 }

@@ -9,6 +9,7 @@ mod files;
 mod flags;
 mod gathering;
 mod hints;
+mod mapped;
 mod memory;
 mod patterns;
 mod reach;

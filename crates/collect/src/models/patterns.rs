@@ -163,37 +163,38 @@ impl Program {
 
     /// Whether `pattern` fits, and whether more than a name was needed for that.
     pub(super) fn fits(&self, pattern: &str) -> Option<Fit> {
+        self.shown(pattern).map(|(fit, _)| fit)
+    }
+
+    /// The same with the name that fits.
+    pub(super) fn shown(&self, pattern: &str) -> Option<(Fit, &str)> {
         if let Some(module) = pattern.strip_prefix("-m ") {
             let own = self.module.as_deref()?;
             let below = own.strip_prefix(module)?;
-            return (below.is_empty() || below.starts_with('.')).then_some(Fit::Words);
+            return (below.is_empty() || below.starts_with('.')).then_some((Fit::Words, own));
         }
         if let Some((folder, script)) = pattern.split_once('/') {
             let own = self.script.as_deref()?;
             let (path, name) = own.rsplit_once('/')?;
             let is_script = script == "*" || is_name(name, script);
-            return (is_script && is_name(base_name(path), folder)).then_some(Fit::Words);
+            return (is_script && is_name(base_name(path), folder)).then_some((Fit::Words, name));
         }
-        if self.names.iter().any(|name| is_name(name, pattern)) {
-            return Some(Fit::Name);
+        if let Some(name) = self.names.iter().find(|name| is_name(name, pattern)) {
+            return Some((Fit::Name, name));
         }
         let (name, word) = pattern.split_once(' ')?;
         let has_word = self
             .arguments
             .iter()
             .any(|argument| is_name(argument, word));
-        (has_word && self.names.iter().any(|own| is_name(own, name))).then_some(Fit::Words)
+        let own = self.names.iter().find(|own| is_name(own, name))?;
+        has_word.then_some((Fit::Words, own))
     }
 
     /// The value of an option that is written `--NAME=VALUE`.
     pub(super) fn option(&self, name: &str) -> Option<&str> {
         let mut values = self.arguments.iter();
         values.find_map(|argument| argument.strip_prefix(name)?.strip_prefix('='))
-    }
-
-    /// The name that tells most.
-    pub(super) fn name(&self) -> &str {
-        self.names.first().map_or("", String::as_str)
     }
 }
 

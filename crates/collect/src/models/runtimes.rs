@@ -60,8 +60,9 @@ fn found(text: &str, program: &Program) -> Vec<Runtime> {
         }
     }
     for (by, runtime) in shown.iter_mut().zip(RUNTIMES) {
-        if by.is_none() && runtime.programs.iter().any(|it| program.fits(it).is_some()) {
-            *by = Some(format!("program {}", program.name()).into());
+        if by.is_none() {
+            let shown = runtime.programs.iter().find_map(|it| program.shown(it));
+            *by = shown.map(|(_, name)| format!("program {name}").into());
         }
     }
     let found = RUNTIMES.iter().zip(shown);

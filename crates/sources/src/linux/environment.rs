@@ -5,7 +5,7 @@ use model::Gap;
 use super::subject::Subject;
 
 /// What may be read: where models lie and how llama-server was told to load them. No keys, tokens or addresses.
-const ALLOWED: [&str; 17] = [
+const ALLOWED: [&str; 20] = [
     "LLAMA_ARG_MODEL",
     "LLAMA_ARG_CTX_SIZE",
     "LLAMA_ARG_N_PARALLEL",
@@ -15,6 +15,9 @@ const ALLOWED: [&str; 17] = [
     "LLAMA_ARG_FLASH_ATTN",
     "LLAMA_ARG_UBATCH",
     "LLAMA_ARG_ALIAS",
+    "LLAMA_ARG_CPU_MOE",
+    "LLAMA_ARG_N_CPU_MOE",
+    "LLAMA_ARG_OVERRIDE_TENSOR",
     "OLLAMA_MODELS",
     "HF_HOME",
     "HF_HUB_CACHE",
