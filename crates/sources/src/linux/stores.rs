@@ -169,6 +169,9 @@ fn digest(text: &str) -> Option<Text> {
 
 #[cfg(test)]
 mod tests {
+    use raw::{ProcessRef, Question, Reply, Root};
+
+    use super::super::tests::Tree;
     use super::*;
 
     #[test]
@@ -198,5 +201,95 @@ mod tests {
         assert_eq!(kept[0].names, [Text::from("ai/smollm2:latest")]);
         assert_eq!(kept[0].digests.len(), 2);
         assert!(!format!("{kept:?}").contains("canary"), "{kept:?}");
+    }
+
+    const WHO: ProcessRef = ProcessRef {
+        pid: 7,
+        start_ticks: 99,
+    };
+
+    fn listed(tree: &Tree, root: Root, path: &str, known_ns: Option<i64>) -> Result<Folder, Gap> {
+        let path = path.into();
+        let question = Question::Folder {
+            root,
+            path,
+            known_ns,
+        };
+        match tree.posted(&question)? {
+            Reply::Folder(folder) => Ok(folder),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_folder_is_listed_without_following_what_is_in_it_and_only_where_it_changed() {
+        let tree = Tree::new();
+        tree.file("m/b/file", "x")
+            .folder("m/b/a folder")
+            .link("m/b/link", "../../secret")
+            .fifo("m/b/fifo");
+        let folder = listed(&tree, Root::Host, "/m/b", None).unwrap();
+        let entries = folder.entries.unwrap();
+        let kinds: Vec<_> = entries.iter().map(|it| (&*it.name, &it.kind)).collect();
+        assert_eq!(
+            kinds,
+            [
+                ("a folder", &FolderEntryKind::Folder),
+                ("file", &FolderEntryKind::File),
+                ("link", &FolderEntryKind::Link("../../secret".into())),
+            ]
+        );
+        let same = listed(&tree, Root::Host, "/m/b", Some(folder.mtime_ns)).unwrap();
+        assert_eq!((same.mtime_ns, same.entries), (folder.mtime_ns, None));
+        let other = listed(&tree, Root::Host, "/m/b", Some(1)).unwrap();
+        assert!(other.entries.is_some());
+    }
+
+    #[test]
+    fn neither_a_file_nor_a_relative_path_nor_nothing_is_a_folder() {
+        let tree = Tree::new();
+        tree.file("m/file", "x").fifo("m/fifo");
+        for path in ["/m/file", "/m/fifo", "m", "/gone", "/m/\0"] {
+            let found = listed(&tree, Root::Host, path, None);
+            assert_eq!(found, Err(Gap::NotPresent), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_of_a_container_is_the_one_in_its_own_root() {
+        let tree = Tree::new();
+        tree.process(7, 99)
+            .file("proc/7/root/m/inside", "")
+            .file("m/outside", "")
+            .link("proc/7/root/out", "../../../m");
+        let own = listed(&tree, Root::Process(WHO), "/m", None).unwrap();
+        assert_eq!(&*own.entries.unwrap()[0].name, "inside");
+        // The link ends in the container, where there is no such folder, or is not followed at all.
+        if let Ok(folder) = listed(&tree, Root::Process(WHO), "/out", None) {
+            assert_eq!(&*folder.entries.unwrap()[0].name, "inside");
+        }
+    }
+
+    #[test]
+    fn names_and_bytes_are_bounded() {
+        let tree = Tree::new();
+        for number in 0..MAX_FOLDER_NAMES + 5 {
+            tree.file(&format!("m/{number:05}"), "");
+        }
+        let folder = listed(&tree, Root::Host, "/m", None).unwrap();
+        assert_eq!(folder.entries.unwrap().len(), MAX_FOLDER_NAMES);
+        let large = " ".repeat(usize::try_from(MANIFEST_BOUND).unwrap() + 1);
+        tree.file("large", large).file("words", "{\"layers\":[{}]}");
+        let manifest = |path: &str| {
+            tree.posted(&Question::Manifest {
+                root: Root::Host,
+                path: path.into(),
+                form: ManifestForm::Ollama,
+            })
+        };
+        assert_eq!(manifest("/large"), Err(Gap::OverBound));
+        let empty = ManifestEntry::default();
+        assert_eq!(manifest("/words"), Ok(Reply::Manifest(vec![empty])));
+        assert_eq!(manifest("/gone"), Err(Gap::NotPresent));
     }
 }
