@@ -77,6 +77,7 @@ impl Known {
             return;
         }
         self.generation = Some(watched.generation);
+        // tidy: words that are looked through for names, not a reading
         let arguments = arguments(watched).unwrap_or_default();
         let link = |wanted| {
             let (_, reply) = watched.links.answer().ok()?;
@@ -227,7 +228,7 @@ impl Models {
         let sources = Sources {
             flags: &known.flags,
             extents: &known.extents,
-            runtimes: known.runtimes.as_deref().unwrap_or_default(),
+            runtimes: known.runtimes.as_deref().unwrap_or(&[]),
             settings: &settings,
             key,
             now,

@@ -103,7 +103,7 @@ impl Program {
             .iter()
             .take(MAX_WORDS)
             .map(|word| word.to_ascii_lowercase());
-        let first = words.next().unwrap_or_default();
+        let first = words.next().unwrap_or_else(String::new);
         let own = program_name(&first);
         // A title that a process gave itself may be split at its spaces.
         if is_python(own) {
@@ -147,7 +147,7 @@ impl Program {
                 option if option.starts_with('-') => {}
                 script => {
                     self.names.push(program_name(script).to_owned());
-                    let folder = folder.unwrap_or_default().to_ascii_lowercase();
+                    let folder = folder.unwrap_or("").to_ascii_lowercase();
                     self.script = Some(if script.starts_with('/') || folder.is_empty() {
                         script.to_owned()
                     } else {

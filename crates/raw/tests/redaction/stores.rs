@@ -9,7 +9,7 @@ use raw::{
     Tick, TickPlan,
 };
 
-use crate::seen::LEVELS;
+use crate::seen::{LEVELS, environment};
 
 const WHO: ProcessRef = ProcessRef {
     pid: 7,
@@ -215,5 +215,24 @@ fn anybody_s_folder_is_hidden() {
         assert!(!name.contains("zorgon"), "{name}");
         machine.post(&question(&format!("/srv/x/{name}"))).unwrap();
         assert_eq!(asked.lock().unwrap()[1], "/srv/x/zorgon");
+    }
+}
+
+#[test]
+fn the_environment_tells_where_models_are_kept_and_not_whose_they_are() {
+    for level in LEVELS {
+        for name in [
+            "HOME",
+            "OLLAMA_MODELS",
+            "XDG_CACHE_HOME",
+            "HF_HOME",
+            "HUGGINGFACE_HUB_CACHE",
+        ] {
+            let hidden = environment(level, &format!("{name}=/home/zorgon/.cache"));
+            assert!(!hidden.contains("zorgon"), "{hidden}");
+            assert!(hidden.starts_with(&format!("{name}=/home/d")), "{hidden}");
+        }
+        let patterns = "LLAMA_ARG_OVERRIDE_TENSOR=zorgon=CPU";
+        assert!(!environment(level, patterns).contains("zorgon"));
     }
 }

@@ -3,13 +3,15 @@
 //! A folder is listed without following a link in it. A manifest is parsed into types that have the wanted fields
 //! only: templates, prompts and licences that lie beside them never leave this file.
 
+use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 
 use model::{Gap, Text};
 use raw::{Folder, FolderEntry, FolderEntryKind, ManifestEntry, ManifestForm};
 use raw::{MAX_FOLDER_NAMES, MAX_MANIFEST_ENTRIES};
-use rustix::fs::{AtFlags, Dir, FileType, fstat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, statat};
 use serde::Deserialize;
 
 use super::beneath;
@@ -30,17 +32,18 @@ const DIGEST_DIGITS: usize = 64;
 
 /// The names in a folder, unless its modification time is `known`.
 pub(super) fn folder(root: &OwnedFd, path: &str, known: Option<i64>) -> Result<Folder, Gap> {
-    let found = beneath::open_folder(root.as_fd(), path)?;
-    let stat = fstat(&found).map_err(gap)?;
-    let mtime_ns = i64::from(stat.st_mtime)
+    let found = File::from(beneath::open_folder(root.as_fd(), path)?);
+    let meta = found.metadata().map_err(|error| gap_of_io(&error))?;
+    let mtime_ns = meta
+        .mtime()
         .saturating_mul(1_000_000_000)
-        .saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or(0));
+        .saturating_add(meta.mtime_nsec());
     if known == Some(mtime_ns) {
         let entries = None;
         return Ok(Folder { mtime_ns, entries });
     }
     let mut names = Vec::new();
-    let mut folder = Dir::new(found).map_err(gap)?;
+    let mut folder = Dir::new(OwnedFd::from(found)).map_err(gap)?;
     for entry in (&mut folder).take(MAX_LOOKED_AT) {
         let entry = entry.map_err(gap)?;
         if let Ok(name) = entry.file_name().to_str()

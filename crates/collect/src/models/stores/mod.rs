@@ -174,6 +174,7 @@ impl Look<'_> {
     fn folder(&mut self, path: &str) -> Vec<Entry> {
         let found = self.shelves.folder(self.machine, self.root, path, self.now);
         self.waiting |= found.is_none();
+        // tidy: names that are not known yet, not a reading
         found.unwrap_or_default()
     }
 
@@ -220,9 +221,11 @@ impl Look<'_> {
             let kind = media_type.strip_prefix("application/vnd.ollama.image.");
             kind.is_some_and(|kind| WEIGHT_LAYERS.contains(&kind))
         };
-        found.unwrap_or_default().iter().any(|layer| {
-            layer.media_type.as_deref().is_some_and(holds_weights)
-                && layer.digests.iter().any(|it| **it == *digest)
+        found.is_some_and(|layers| {
+            layers.iter().any(|layer| {
+                layer.media_type.as_deref().is_some_and(holds_weights)
+                    && layer.digests.iter().any(|it| **it == *digest)
+            })
         })
     }
 
@@ -235,7 +238,7 @@ impl Look<'_> {
             .manifest(self.machine, self.root, &path, form, self.now);
         self.waiting |= found.is_none();
         let has = |digests: &[Text]| digests.iter().any(|it| **it == *digest);
-        for entry in found.unwrap_or_default() {
+        for entry in found.into_iter().flatten() {
             if has(&entry.digests) {
                 self.names.extend(entry.names.iter().cloned());
             }

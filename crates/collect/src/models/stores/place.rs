@@ -137,7 +137,7 @@ impl Homes {
     /// By a NUL-separated environment; without one, where services keep theirs.
     pub(in crate::models) fn of(environment: Option<&str>) -> Self {
         let value = |wanted: &str| {
-            let mut entries = environment.unwrap_or_default().split('\0');
+            let mut entries = environment.unwrap_or("").split('\0');
             let value = entries.find_map(|it| it.strip_prefix(wanted)?.strip_prefix('='))?;
             let value = value.trim_end_matches('/');
             value.starts_with('/').then_some(value)

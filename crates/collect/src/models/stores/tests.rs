@@ -143,7 +143,7 @@ fn names(
         let found = stores.names_of(disk, ROOT, &[path.into()], homes, now);
         stores.end();
         if !stores.is_waiting() {
-            return found.iter().map(|name| name.to_string()).collect();
+            return found.iter().map(ToString::to_string).collect();
         }
     }
     panic!("still waiting");
