@@ -459,4 +459,51 @@ mod tests {
         assert_eq!(of(&["PyTorch", NVML]), (Category::Ai, "ai_runtime"));
         assert_eq!(of(&[UNITY]), (Category::Graphics3d, "game_library"));
     }
+
+    #[test]
+    fn a_name_decides_where_the_file_does_not_and_only_for_what_is_there() {
+        use super::super::claim::{About, Claim, Named};
+        use model::EvidenceKind;
+
+        let at = Stamp {
+            mono_ns: 0,
+            wall_us: 0,
+        };
+        let from = model::Provenance {
+            source: model::Source::Proc,
+            counter: "maps",
+            at,
+        };
+        let nothing = Reading::missing(model::Gap::NotFound, from);
+        let of = |path: &str, by, kind| {
+            let about = About {
+                kind,
+                ..About::default()
+            };
+            let claim = Claim {
+                named: Named::File(path.into()),
+                kind: Some(by),
+                detail: "-m".into(),
+                at,
+                about,
+            };
+            let model = super::super::described::without_file(&[&claim], 0, at).unwrap();
+            let found = categorise(
+                &Reading::missing(model::Gap::NotFound, from),
+                None,
+                std::slice::from_ref(&model),
+                &nothing,
+                &[],
+            );
+            (found, model.kind_label())
+        };
+        let hinted = of("/m/kev.gguf", EvidenceKind::CommandLine, None);
+        assert_eq!(hinted.0, (Category::Decision, "name_hint"));
+        assert_eq!(&*hinted.1, "likely decision model (name)");
+        let known = of("/m/kev.gguf", EvidenceKind::Api, Some(ModelKind::Llm));
+        assert_eq!(known.0, (Category::Llm, "gguf_header"));
+        assert_eq!(&*known.1, "LLM");
+        let old = of("/m/kev.gguf", EvidenceKind::Settings, None);
+        assert_eq!(old.0, (Category::Other, NO_RULE));
+    }
 }
