@@ -8,7 +8,7 @@ use model::{
 };
 
 use crate::collector::Row;
-use crate::models::{Findings, categorise, no_runtimes};
+use crate::models::{Findings, Found, categorise, no_runtimes};
 use crate::nvml::ListGap;
 use crate::processes::Facts;
 
@@ -49,13 +49,19 @@ pub(crate) fn process(
     row: &Row,
     facts: Facts,
     runtimes: Option<Reading<Measured<Vec<Runtime>>>>,
+    program: Option<Found>,
     findings: Findings,
     now: Stamp,
 ) -> Process {
     let runtimes =
         runtimes.unwrap_or_else(|| no_runtimes(facts.name.gap().unwrap_or(Gap::NotFound), now));
-    let (category, category_reason) =
-        categorise(&facts.name, &findings.models, &runtimes, &row.charges);
+    let (category, category_reason) = categorise(
+        &facts.name,
+        program,
+        &findings.models,
+        &runtimes,
+        &row.charges,
+    );
     let receipt = receipt(&row.charges, &findings);
     Process {
         key,

@@ -281,7 +281,8 @@ impl Collector {
             ),
         };
         let notices = std::mem::take(&mut findings.notices);
-        let mut process = assemble::process(key, row, facts, runtimes, findings, now);
+        let program = self.models.program(key);
+        let mut process = assemble::process(key, row, facts, runtimes, program, findings, now);
         let found = (process.category, process.category_reason);
         (process.category, process.category_reason) = self.models.category(key, found, now);
         (process, notices)

@@ -33,6 +33,7 @@ const RUNNERS: &[(&str, Runner)] = &[
     ("amd-fdinfo", drm_attribution::run_samples),
     ("drm-attribution", drm_attribution::run_verdict),
     ("kv-cache", kv_cache::run),
+    ("mapped-weights", kv_cache::run),
     ("model-weights", model_weights::run),
     ("pid-pairing", pid_pairing::run),
 ];

@@ -38,7 +38,7 @@ pub struct Process {
     pub category: Category,
     /// Which rule decided the category (stable code).
     pub category_reason: &'static str,
-    /// Runtimes whose libraries it has mapped. Presence, not use.
+    /// Runtimes whose libraries it has mapped or that are built into its program. Presence, not use.
     pub runtimes: Reading<Measured<Vec<Runtime>>>,
     /// Memory and engines, one entry a device. Empty for a process that could hold a context and that
     /// no entry of the driver's lists was matched to ([`crate::Gap::NotListed`]).
@@ -57,7 +57,20 @@ pub struct Process {
     pub server_unasked: Option<Gap>,
 }
 
+/// Rules that guess: what only a name hints at.
+const NAME_HINT: &str = "name_hint";
+const TRAINING_HINT: &str = "training_hint";
+
 impl Process {
+    /// The kind of work for a table; with a question mark where a name alone hints at it.
+    pub fn category_label(&self) -> &'static str {
+        match (self.category, self.category_reason) {
+            (Category::Decision, NAME_HINT) => "decision?",
+            (_, TRAINING_HINT) => "train?",
+            (category, _) => category.label(),
+        }
+    }
+
     /// Its charge on device `index`, if it has one.
     pub fn charge_on(&self, index: u32) -> Option<&Charge> {
         self.charges
@@ -66,12 +79,12 @@ impl Process {
     }
 }
 
-/// A library that was recognised among the mapped files.
+/// A runtime that was recognised. That it is there does not prove that it is used.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Runtime {
     /// The runtime's name.
     pub name: &'static str,
-    /// File name of the mapped library, or what else showed it.
+    /// File name of the mapped library that showed it, or `program NAME`.
     pub library: Text,
 }
 

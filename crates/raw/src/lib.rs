@@ -29,3 +29,7 @@ pub use source::nvml;
 pub use source::reads::{
     Endpoint, FileMeta, HttpReply, Inline, Listener, ProcessRef, Question, Reply, Root,
 };
+pub use source::stores::{
+    Folder, FolderEntry, FolderEntryKind, MAX_FOLDER_NAMES, MAX_MANIFEST_ENTRIES, ManifestEntry,
+    ManifestForm,
+};

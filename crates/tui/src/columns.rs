@@ -217,7 +217,7 @@ impl Column {
                 }),
             Self::Pid => Figure::measured(process.key.to_string()),
             Self::Name => name(process, look),
-            Self::Type => Figure::measured(process.category.label()),
+            Self::Type => Figure::measured(process.category_label()),
             Self::Runtimes => figure::measured(&process.runtimes, look, |runtimes| {
                 let names: Vec<&str> = runtimes.iter().map(|runtime| runtime.name).collect();
                 if names.is_empty() {
@@ -280,7 +280,7 @@ impl Column {
                 }),
             Self::Pid => Key::Number(f64::from(process.key.pid)),
             Self::Name => words(&process.name),
-            Self::Type => Key::Words(process.category.label()),
+            Self::Type => Key::Words(process.category_label()),
             Self::Runtimes => process
                 .runtimes
                 .value()

@@ -373,7 +373,7 @@ fn shell_word(word: &str) -> String {
 
 fn kind_line(process: &Process, look: Look) -> Paragraph {
     let mut it = labelled("Kind", look);
-    it.put(process.category.label(), look.category(process.category));
+    it.put(process.category_label(), look.category(process.category));
     if process.category_reason != "none" {
         let rule = process.category_reason.replace('_', " ");
         it.put(format!(" by {rule}"), look.plain());

@@ -5,22 +5,25 @@ use std::sync::Arc;
 
 use gguf::{Header, ShardName};
 use model::{
-    Bytes, Category, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey,
-    Reading, Reported, Runtime, Segment, Server, Severity, Stamp, Text,
+    Bytes, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey, Reading,
+    Reported, Runtime, Segment, Server, Severity, Stamp, Text,
 };
 use raw::{Machine, ProcessRef, Root, Settings};
 
-use super::category::ByLoad;
+use super::category::{ByLoad, Found, of_program};
 use super::claim::{Claim, Named, Target};
 use super::described::{Described, without_file};
 use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
+use super::mapped::{Extents, Silent, extents, split};
 use super::memory::{Inputs, segments};
-use super::other_formats::Found;
+use super::other_formats;
+use super::patterns::Program;
 use super::reach::Forwarders;
 use super::runtimes;
 use super::server::Asked;
+use super::stores::{Homes, Stores};
 use crate::processes::Watched;
 
 /// Most parts of a split model that are looked for.
@@ -31,6 +34,7 @@ const MAX_PARTS: u32 = 64;
 pub(crate) struct Models {
     files: Files,
     forwarders: Forwarders,
+    stores: Stores,
     known: BTreeMap<ProcessKey, Known>,
 }
 
@@ -38,7 +42,13 @@ pub(crate) struct Models {
 struct Known {
     generation: Option<u64>,
     runtimes: Result<Vec<Runtime>, Gap>,
+    /// What kind of work the program is for, by its own words.
+    program: Option<Found>,
     flags: Flags,
+    /// What is mapped of model files.
+    extents: Extents,
+    /// Where stores may be besides.
+    homes: Homes,
     candidates: Vec<Candidate>,
     server: Asked,
     by_load: ByLoad,
@@ -49,7 +59,10 @@ impl Default for Known {
         Self {
             generation: None,
             runtimes: Err(Gap::Pending),
+            program: None,
             flags: Flags::default(),
+            extents: Extents::default(),
+            homes: Homes::default(),
             candidates: Vec::new(),
             server: Asked::default(),
             by_load: ByLoad::default(),
@@ -65,8 +78,21 @@ impl Known {
             return;
         }
         self.generation = Some(watched.generation);
-        self.runtimes = runtimes::runtimes(&watched.maps);
+        // tidy: words that are looked through for names, not a reading
+        let arguments = arguments(watched).unwrap_or_default();
+        let link = |wanted| {
+            let (_, reply) = watched.links.answer().ok()?;
+            crate::processes::link(reply, wanted).ok()
+        };
+        let (executable, folder) = (link("exe"), link("cwd"));
+        let program = Program::of(&arguments, executable.as_deref(), folder.as_deref());
+        self.program = of_program(&program, &arguments, executable.as_deref());
+        self.runtimes = runtimes::runtimes(&watched.maps, &program);
         self.flags = flags(watched);
+        let maps = watched.maps.text();
+        self.extents = maps.map_or_else(|_| Extents::default(), |(_, text)| extents(&text));
+        let environment = watched.environment.text().ok();
+        self.homes = Homes::of(environment.as_ref().map(|(_, text)| &**text));
         self.candidates = candidates(watched, &self.flags);
     }
 }
@@ -103,11 +129,13 @@ impl Models {
     pub(crate) fn begin(&mut self) {
         self.files.begin();
         self.forwarders.begin();
+        self.stores.begin();
     }
 
     /// Ends a refresh: forgets processes other than `keys`, which are sorted.
     pub(crate) fn end(&mut self, keys: &[ProcessKey]) {
         self.files.end();
+        self.stores.end();
         self.known.retain(|key, _| keys.binary_search(key).is_ok());
     }
 
@@ -115,16 +143,12 @@ impl Models {
     pub(crate) fn is_waiting(&self) -> bool {
         self.files.is_waiting()
             || self.forwarders.is_waiting()
+            || self.stores.is_waiting()
             || self.known.values().any(|known| known.server.is_waiting())
     }
 
     /// The category of this process: as found now, or as its load decided a moment ago.
-    pub(crate) fn category(
-        &mut self,
-        key: ProcessKey,
-        found: (Category, &'static str),
-        now: Stamp,
-    ) -> (Category, &'static str) {
+    pub(crate) fn category(&mut self, key: ProcessKey, found: Found, now: Stamp) -> Found {
         self.known.entry(key).or_default().by_load.held(found, now)
     }
 
@@ -138,6 +162,11 @@ impl Models {
         let known = self.known.entry(key).or_default();
         known.renew(watched);
         runtimes::reading(&known.runtimes, &watched.maps, now)
+    }
+
+    /// What kind of work the program of this process is for, by its own words, as found with its runtimes.
+    pub(crate) fn program(&self, key: ProcessKey) -> Option<Found> {
+        self.known.get(&key)?.program
     }
 
     /// What is known of the models of this process now.
@@ -199,6 +228,8 @@ impl Models {
         };
         let sources = Sources {
             flags: &known.flags,
+            extents: &known.extents,
+            runtimes: known.runtimes.as_deref().unwrap_or(&[]),
             settings: &settings,
             key,
             now,
@@ -207,15 +238,25 @@ impl Models {
         let mut unjoined: Vec<&Claim> = claims.iter().collect();
         for parts in &found {
             let paths: Vec<Text> = parts.iter().flat_map(|part| part.paths.clone()).collect();
+            let own = parts.first().map_or(&[][..], |part| &part.paths);
+            let store_names =
+                self.stores
+                    .names_of(machine, Root::Process(who), own, &known.homes, now);
             let target = Target {
                 paths: &paths,
-                store_names: &[],
+                store_names: &store_names,
             };
             let joined: Vec<&Claim> = unjoined
                 .extract_if(.., |claim| claim.named.is(&target, found.len()))
                 .collect();
             let files = &mut self.files;
-            add_model(&mut findings, files, machine, who, parts, &joined, &sources);
+            let of = Of {
+                parts,
+                paths: &paths,
+                store_names: &store_names,
+                claims: &joined,
+            };
+            add_model(&mut findings, files, machine, who, &of, &sources);
         }
         // Words that show nothing and name nothing that is here are about something else.
         unjoined.retain(|claim| claim.kind.is_some());
@@ -239,17 +280,30 @@ impl Models {
 /// What the models of one process are derived from beside their files.
 struct Sources<'a> {
     flags: &'a Flags,
+    extents: &'a Extents,
+    runtimes: &'a [Runtime],
     settings: &'a Settings,
     key: ProcessKey,
     now: Stamp,
 }
 
+/// What one model is made of.
+struct Of<'a> {
+    parts: &'a [Gathered],
+    /// Every path that something names one of its files by.
+    paths: &'a [Text],
+    /// What stores call it, shortest first.
+    store_names: &'a [Text],
+    claims: &'a [&'a Claim],
+}
+
+fn arguments(watched: &Watched) -> Option<Vec<Text>> {
+    let (_, reply) = watched.command_line.answer().ok()?;
+    crate::processes::command_line(reply)
+}
+
 fn flags(watched: &Watched) -> Flags {
-    let answer = watched.command_line.answer();
-    let arguments = answer
-        .ok()
-        .and_then(|(_, reply)| crate::processes::command_line(reply));
-    let Some(arguments) = arguments else {
+    let Some(arguments) = arguments(watched) else {
         return Flags::default();
     };
     let environment = watched.environment.text().ok();
@@ -261,14 +315,14 @@ fn add_model(
     files: &mut Files,
     machine: &mut dyn Machine,
     who: ProcessRef,
-    parts: &[Gathered],
-    claims: &[&Claim],
+    of: &Of<'_>,
     sources: &Sources<'_>,
 ) {
+    let (parts, claims) = (of.parts, of.claims);
     let Some(first) = parts.first() else { return };
     let evidence = evidence(parts, claims);
-    if let Some(found) = Found::of(files, machine, who, parts, sources.now) {
-        add_other(findings, first, &found, evidence, claims, sources);
+    if let Some(found) = other_formats::Found::of(files, machine, who, parts, sources.now) {
+        add_other(findings, first, &found, evidence, of, sources);
         return;
     }
     let headers_of = |look: &Look| match &look.outcome {
@@ -313,6 +367,8 @@ fn add_model(
         server_unasked: findings.server_unasked,
         flags: sources.flags,
         claims,
+        paths: of.paths,
+        store_names: of.store_names,
         now: sources.now,
     }
     .into_model(evidence);
@@ -327,7 +383,13 @@ fn add_model(
     if headers.iter().any(|header| header.truncated_data()) {
         findings.notices.push(truncated(&first.path, sources));
     }
+    let extents = of.paths.iter().find_map(|path| sources.extents.get(path));
+    let mapped = match headers.as_slice() {
+        [header] => split(header, extents, sources.flags, sources.runtimes),
+        _ => Err(Silent::NotMapped),
+    };
     let inputs = Inputs {
+        mapped: mapped.as_ref(),
         headers: &headers,
         missing_parts,
         flags: sources.flags,
@@ -345,9 +407,9 @@ fn add_model(
 fn add_other(
     findings: &mut Findings,
     first: &Gathered,
-    found: &Found,
+    found: &other_formats::Found,
     evidence: Vec<Evidence>,
-    claims: &[&Claim],
+    of: &Of<'_>,
     sources: &Sources<'_>,
 ) {
     let model = Described {
@@ -359,7 +421,9 @@ fn add_other(
         server: findings.server.as_ref(),
         server_unasked: findings.server_unasked,
         flags: sources.flags,
-        claims,
+        claims: of.claims,
+        paths: of.paths,
+        store_names: of.store_names,
         now: sources.now,
     };
     let model = found.describe(model.into_model(evidence));
@@ -367,7 +431,7 @@ fn add_other(
         findings.notices.push(truncated(&first.path, sources));
     }
     findings.segments.extend(found.weights(&model));
-    findings.add_reported(&model, claims);
+    findings.add_reported(&model, of.claims);
     findings.models.push(model);
 }
 

@@ -11,7 +11,8 @@ use model::{
 use super::claim::{Claim, Named};
 use super::files::Outcome;
 use super::flags::Flags;
-use super::gathering::{Gathered, is_gguf_name};
+use super::gathering::{Gathered, is_blob, is_gguf_name};
+use super::hints::kind_hint;
 
 /// A model's files on the way to a [`Model`].
 pub(super) struct Described<'a> {
@@ -28,6 +29,10 @@ pub(super) struct Described<'a> {
     pub(super) flags: &'a Flags,
     /// What other sources say of it.
     pub(super) claims: &'a [&'a Claim],
+    /// Every path that something names it by.
+    pub(super) paths: &'a [Text],
+    /// What stores call it, shortest first.
+    pub(super) store_names: &'a [Text],
     pub(super) now: Stamp,
 }
 
@@ -79,8 +84,8 @@ impl Described<'_> {
         let words = Words::of(self.claims);
         Model {
             id: format!("m{}", self.before + 1).into(),
-            name: name.unwrap_or(stem).into(),
-            store_names: Vec::new(),
+            name: name.unwrap_or_else(|| self.own_name(stem)).into(),
+            store_names: self.store_names.to_vec(),
             path: Reading::measured(self.first.path.clone(), path_from(&evidence, at)),
             format: if is_gguf { "gguf" } else { "unknown" },
             size_on_disk: self.size(),
@@ -104,13 +109,21 @@ impl Described<'_> {
                 .filter(|kind| *kind != ModelKind::Unknown)
                 .or(words.kind)
                 .unwrap_or(ModelKind::Unknown),
-            kind_hint: None,
+            kind_hint: kind_hint(self.paths, self.store_names),
             label,
             evidence,
             conflict: words.conflict,
             events: words.events,
             components: Vec::new(),
             said: words.said,
+        }
+    }
+
+    /// A blob is named by its hash, which tells nobody anything: then what a store calls it.
+    fn own_name<'b>(&'b self, stem: &'b str) -> &'b str {
+        match self.store_names.first() {
+            Some(name) if is_blob(stem) => name,
+            _ => stem,
         }
     }
 
@@ -236,7 +249,10 @@ pub(super) fn without_file(claims: &[&Claim], before: usize, now: Stamp) -> Opti
             .context
             .map_or_else(|| Reading::missing(Gap::NotFound, unused), Reading::Known),
         kind: words.kind.unwrap_or(ModelKind::Unknown),
-        kind_hint: None,
+        kind_hint: match &first.named {
+            Named::File(path) => kind_hint(std::slice::from_ref(path), &[]),
+            _ => None,
+        },
         label: EvidenceLabel::of(evidence.iter().map(|one| one.kind)),
         evidence,
         conflict: words.conflict,

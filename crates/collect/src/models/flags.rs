@@ -105,7 +105,7 @@ const SPECS: &[Spec] = &[
     },
     Spec {
         spellings: &["-ncmoe", "--n-cpu-moe"],
-        variable: None,
+        variable: Some("LLAMA_ARG_N_CPU_MOE"),
         set: |flags, value| {
             flags.experts = value
                 .parse()
@@ -114,7 +114,7 @@ const SPECS: &[Spec] = &[
     },
     Spec {
         spellings: &["-ot", "--override-tensor"],
-        variable: None,
+        variable: Some("LLAMA_ARG_OVERRIDE_TENSOR"),
         set: |flags, _| flags.tensors_placed = true,
     },
 ];
@@ -157,6 +157,9 @@ impl Flags {
             let Some((name, value)) = entry.split_once('=') else {
                 continue;
             };
+            if name == "LLAMA_ARG_CPU_MOE" && !["0", "off", "false", "disabled"].contains(&value) {
+                self.experts = ExpertsOnCpu::All;
+            }
             if name == "LLAMA_ARG_MODEL" {
                 self.models.push(("LLAMA_ARG_MODEL", value.into()));
             }

@@ -105,15 +105,18 @@ pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {
 }
 
 /// Model files by name: an extension of theirs, or a blob of a store, which is named by its hash.
-fn may_be_model(path: &str) -> bool {
+pub(super) fn may_be_model(path: &str) -> bool {
     formats::names::may_be_model(path) || is_blob(path)
 }
 
 /// Whether a file is named by its hash, as stores do.
 pub(super) fn is_blob(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let is_hex = |text: &str| text.len() >= 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    name.strip_prefix("sha256-").is_some_and(is_hex) || is_hex(name)
+    let digits = name
+        .strip_prefix("sha256-")
+        .or_else(|| name.strip_prefix("sha256:"))
+        .unwrap_or(name);
+    digits.len() >= 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Extensions that models share with much else: looked at last, so that they crowd out no model.
@@ -279,62 +282,4 @@ fn shard_stem(path: &str) -> Option<Text> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn models_are_recognised_by_extension_or_as_blobs() {
-        let hash = "a".repeat(64);
-        for path in [
-            "/m/a.gguf".to_owned(),
-            "/m/A.GGUF".to_owned(),
-            format!("/home/u/.ollama/models/blobs/sha256-{hash}"),
-            format!("/home/u/.cache/huggingface/hub/models--x/blobs/{hash}"),
-        ] {
-            assert!(may_be_model(&path), "{path}");
-        }
-        for path in [
-            "/m/a.gguf.part",
-            "/usr/lib/libcuda.so.1",
-            "/m/gguf",
-            "/dev/nvidia0",
-        ] {
-            assert!(!may_be_model(path), "{path}");
-        }
-    }
-
-    #[test]
-    fn parts_of_a_split_model_share_a_stem() {
-        assert_eq!(
-            shard_stem("/m/x-00001-of-00002.gguf"),
-            shard_stem("/m/x-00002-of-00002.gguf")
-        );
-        assert_ne!(
-            shard_stem("/a/x-00001-of-00002.gguf"),
-            shard_stem("/b/x-00001-of-00002.gguf")
-        );
-        assert_eq!(shard_stem("/m/x.gguf"), None);
-    }
-
-    #[test]
-    fn a_deleted_files_path_is_no_evidence_of_what_lies_there_now_whoever_names_it() {
-        let named = |kind, path: &str, deleted| Candidate {
-            path: path.into(),
-            kind,
-            detail: "".into(),
-            at: Stamp {
-                mono_ns: 0,
-                wall_us: 0,
-            },
-            deleted,
-        };
-        let mut candidates = [
-            named(EvidenceKind::Api, "/m/a.gguf", false),
-            named(EvidenceKind::Mapped, "/m/a.gguf", true),
-            named(EvidenceKind::CommandLine, "/m/a.gguf", false),
-            named(EvidenceKind::CommandLine, "/m/b.gguf", false),
-        ];
-        spread_deletion(&mut candidates);
-        assert_eq!(candidates.map(|one| one.deleted), [true, true, true, false]);
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 //! program's settings.
 
 use gguf::kv::{self, KvSettings, WhyNot};
+use gguf::placement::Mapping;
 use gguf::weights::Weights;
 use gguf::{Header, Range};
 use model::{
@@ -10,6 +11,7 @@ use model::{
 };
 
 use super::flags::Flags;
+use super::mapped::Silent;
 
 /// What the arithmetic is done with.
 pub(super) struct Inputs<'a> {
@@ -20,16 +22,55 @@ pub(super) struct Inputs<'a> {
     pub(super) server: Option<&'a Server>,
     /// The user's assumption (`--gpu-layers`).
     pub(super) assumed_layers: Option<u32>,
+    /// What stays mapped of the file says of where its weights are.
+    pub(super) mapped: Result<&'a Mapping, &'a Silent>,
     pub(super) at: Stamp,
 }
 
 impl Inputs<'_> {
-    fn gpu_layers(&self) -> Option<u64> {
+    /// Layers on GPUs as they were asked for or assumed.
+    fn asked_layers(&self) -> Option<u64> {
         self.flags.gpu_layers.or(self.assumed_layers.map(u64::from))
+    }
+
+    /// The same, and where nobody says, what the mapping shows without doubt.
+    fn gpu_layers(&self) -> Option<u64> {
+        let shown = || match self.mapped.ok()?.gpu_layers {
+            (_, u64::MAX) => Some(u64::MAX),
+            (low, high) => (low == high).then_some(low),
+        };
+        self.asked_layers().or_else(shown)
+    }
+
+    /// What stays mapped, beside what was asked for, or why it tells nothing.
+    fn mapped_note(&self) -> Option<(&'static str, Text)> {
+        let said = match self.mapped {
+            Err(Silent::NotMapped) => return None,
+            Err(Silent::Because(why)) => format!("tell nothing: {why}"),
+            Ok(mapping) => {
+                let layers = match mapping.gpu_layers {
+                    (low, u64::MAX) => format!("{low} or more"),
+                    (low, high) if low == high => low.to_string(),
+                    (low, high) => format!("{low} to {high}"),
+                };
+                let unmapped = mapping.unmapped;
+                format!(
+                    "{unmapped} bytes of tensors are no longer mapped, as with {layers} layers on GPUs"
+                )
+            }
+        };
+        Some(("mapped_extents", said.into()))
     }
 
     fn layers_note(&self) -> (&'static str, Text) {
         let source = match (self.flags.gpu_layers, self.assumed_layers) {
+            (None, None) if self.gpu_layers() == Some(u64::MAX) => {
+                "all, by what stays mapped".into()
+            }
+            (None, None) if self.gpu_layers().is_some() => {
+                let layers = self.gpu_layers().unwrap_or(u64::MAX);
+                format!("{layers}, by what stays mapped")
+            }
             (Some(u64::MAX), _) => "all".into(),
             (Some(n), _) => n.to_string(),
             (None, Some(n)) => format!("{n} (given by --gpu-layers)"),
@@ -55,15 +96,16 @@ pub(super) fn segments(model: &Model, inputs: &Inputs<'_>) -> Vec<Segment<Estima
 fn weights(model: &Model, inputs: &Inputs<'_>) -> Vec<Segment<Estimated<Bytes>>> {
     let kind = SegmentKind::Weights;
     let weights = Weights::of_parts(inputs.headers.iter().map(|header| &**header));
-    let split = weights.placement(inputs.gpu_layers(), inputs.flags.experts);
+    let split = weights.placement(inputs.asked_layers(), inputs.flags.experts);
     let mut notes = vec![inputs.layers_note()];
+    notes.extend(inputs.mapped_note());
     if inputs.missing_parts > 0 {
         notes.push(("missing_parts", inputs.missing_parts.to_string().into()));
         return vec![missing(model, kind, Gap::InputMissing, inputs.at, notes)];
     }
-    let placed = inputs.gpu_layers().is_some() && !inputs.flags.tensors_placed;
+    let placed = inputs.asked_layers().is_some() && !inputs.flags.tensors_placed;
     let layers = weights.layers.len() as u64;
-    if placed && inputs.gpu_layers().is_some_and(|asked| asked > layers) {
+    if placed && inputs.asked_layers().is_some_and(|asked| asked > layers) {
         // With every layer on the GPU this is what stays behind.
         let stays = if weights.tied {
             "input embedding, which is on the GPU as output too"
@@ -73,10 +115,12 @@ fn weights(model: &Model, inputs: &Inputs<'_>) -> Vec<Segment<Estimated<Bytes>>>
         notes.push(("in_system_memory", stays.into()));
     }
     let one = |range, placement| segment(model, kind, range, placement, inputs.at, notes.clone());
-    if !placed {
-        return vec![one(Range::exact(weights.total), Placement::Unknown)];
-    }
-    [(split.gpu, Placement::Gpu), (split.cpu, Placement::Cpu)]
+    let (gpu, cpu) = match inputs.mapped {
+        _ if placed => (split.gpu, split.cpu),
+        Ok(mapping) => (mapping.gpu, mapping.cpu),
+        Err(_) => return vec![one(Range::exact(weights.total), Placement::Unknown)],
+    };
+    [(gpu, Placement::Gpu), (cpu, Placement::Cpu)]
         .into_iter()
         .filter(|(range, _)| range.high > 0)
         .map(|(range, placement)| one(range, placement))

@@ -1,5 +1,6 @@
 //! What a process works with: model files and how we know, runtimes, category, parts of the memory.
 
+mod catalogue;
 mod category;
 mod claim;
 mod claims;
@@ -7,12 +8,16 @@ mod described;
 mod files;
 mod flags;
 mod gathering;
+mod hints;
+mod mapped;
 mod memory;
 mod other_formats;
+mod patterns;
 mod reach;
 mod runtimes;
 mod server;
+mod stores;
 
-pub(crate) use category::categorise;
+pub(crate) use category::{Found, categorise};
 pub(crate) use claims::{Findings, Models};
 pub(crate) use runtimes::no_runtimes;

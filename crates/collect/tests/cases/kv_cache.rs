@@ -30,6 +30,9 @@ struct Case {
     command_line: Vec<String>,
     #[serde(default)]
     environment: BTreeMap<String, String>,
+    /// Lines of `/proc/PID/maps`.
+    #[serde(default)]
+    maps: Vec<String>,
     expect: Expected,
 }
 
@@ -44,6 +47,13 @@ struct Expected {
     kv_cpu_mib: Option<f64>,
     #[serde(default)]
     weights_bytes: Option<u64>,
+    #[serde(default)]
+    weights_gpu_mib: Option<f64>,
+    #[serde(default)]
+    weights_cpu_mib: Option<f64>,
+    /// Whether it stays unknown where the weights are.
+    #[serde(default)]
+    weights_unplaced: bool,
     #[serde(default = "hundredth")]
     tolerance_mib: f64,
     /// The estimate may be a range, as long as the figure lies in it.
@@ -63,7 +73,18 @@ pub(crate) fn run(file: &Path) -> Result<(), String> {
     let process = collected(&case, header_bytes(file, &case.header)?)?;
     let expected = &case.expect;
     let kv = |place| sum(&process, SegmentKind::Kv, place);
+    let weights = |place| sum(&process, SegmentKind::Weights, Some(place));
     for (what, wanted, found) in [
+        (
+            "weights_gpu_mib",
+            expected.weights_gpu_mib,
+            weights(Placement::Gpu),
+        ),
+        (
+            "weights_cpu_mib",
+            expected.weights_cpu_mib,
+            weights(Placement::Cpu),
+        ),
         ("kv_mib", expected.kv_mib, kv(None)),
         ("kv_gpu_mib", expected.kv_gpu_mib, kv(Some(Placement::Gpu))),
         ("kv_cpu_mib", expected.kv_cpu_mib, kv(Some(Placement::Cpu))),
@@ -71,6 +92,13 @@ pub(crate) fn run(file: &Path) -> Result<(), String> {
         if let Some(wanted) = wanted {
             compare(what, wanted, found?, expected)?;
         }
+    }
+    let is_unplaced =
+        |one: &Segment<_>| one.kind == SegmentKind::Weights && one.placement == Placement::Unknown;
+    if process.segments_estimated.iter().any(is_unplaced) != expected.weights_unplaced
+        && !case.maps.is_empty()
+    {
+        return Err("weights_unplaced: not as expected".to_owned());
     }
     if let Some(wanted) = expected.weights_bytes {
         let (low, high) = sum(&process, SegmentKind::Weights, None)?;
@@ -119,6 +147,9 @@ fn collected(case: &Case, header: Vec<u8>) -> Result<Process, String> {
     let len = case.file_bytes.unwrap_or(FILE_LEN);
     let mut machine = Memory::new(model_path(case), header, len);
     machine.command_line = case.command_line.join("\0") + "\0";
+    for line in &case.maps {
+        machine.maps += &[line, "\n"].concat();
+    }
     for (name, value) in &case.environment {
         machine.environment += &[name, "=", value, "\0"].concat();
     }

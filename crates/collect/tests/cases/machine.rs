@@ -35,6 +35,8 @@ pub(crate) struct Memory {
     pub(crate) command_line: String,
     /// NUL-separated, as in `/proc/PID/environ`.
     pub(crate) environment: String,
+    /// Lines of `/proc/PID/maps`; where there are none, the start of the model file is mapped.
+    pub(crate) maps: String,
     /// The start of the model file.
     header: Vec<u8>,
     /// Bytes of the whole file.
@@ -59,6 +61,7 @@ impl Memory {
             model,
             command_line: String::new(),
             environment: String::new(),
+            maps: String::new(),
             header,
             file_len,
             ticks: 0,
@@ -168,8 +171,11 @@ impl Machine for Memory {
             Question::Environment(_) => Reply::text(&self.environment),
             Question::Links(_) => {
                 let link = |name: &str, to: &str| (Text::from(name), Text::from(to));
-                Reply::Links(vec![link("exe", "/opt/llama-server"), link("cwd", FOLDER)])
+                let program = self.command_line.split('\0').next().unwrap_or_default();
+                let program = format!("/opt/{program}");
+                Reply::Links(vec![link("exe", &program), link("cwd", FOLDER)])
             }
+            Question::Maps(_) if !self.maps.is_empty() => Reply::text(&self.maps),
             Question::Maps(_) => Reply::text(&format!(
                 "7f0000000000-7f0000100000 r--s 00000000 08:01 7 {}\n",
                 self.model

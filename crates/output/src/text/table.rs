@@ -25,6 +25,8 @@ const SIZE: usize = 7;
 struct Layout {
     pid: usize,
     name: usize,
+    /// Width of the kind of work: a guess is marked, which may need one more.
+    kind: usize,
     gpu: bool,
     spill: bool,
     paged: bool,
@@ -82,6 +84,8 @@ fn layout(
         Some(name.to_string())
     });
     let pid = widest(&mut pids, 7, 12);
+    let mut kinds = shown::processes(snapshot).map(|process| process.category_label().to_owned());
+    let kind = widest(&mut kinds, 8, 9);
     // A name takes what is left of a narrow page when the last column has kept some of it.
     let name = widest(&mut names, 8, (width / 5).min(20));
     let mut kept = |field, gaps: &mut dyn Iterator<Item = Option<Gap>>| {
@@ -105,6 +109,7 @@ fn layout(
         container: None,
         pid,
         name,
+        kind,
         gpu: snapshot.selected_devices().count() > 1,
         spill: kept("SPILL", &mut memory.clone().map(|it| it.spill.gap())),
         paged: kept("PAGED", &mut memory.clone().map(|it| it.paged.gap())),
@@ -134,7 +139,7 @@ fn head(layout: &Layout, width: usize) -> String {
     let mut cells = vec![
         format::pad_start("PID", layout.pid),
         format::pad_end("NAME", layout.name),
-        format::pad_end("TYPE", 8),
+        format::pad_end("TYPE", layout.kind),
     ];
     // The titles of sizes leave the columns of the mark free.
     let mut title = |on: bool, text: &str, columns: usize| {
@@ -179,7 +184,7 @@ fn row(
     let mut cells = vec![
         format::pad_start(&process.key.to_string(), layout.pid),
         format::fit(&name.text, layout.name),
-        format::pad_end(process.category.label(), 8),
+        format::pad_end(process.category_label(), layout.kind),
     ];
     match charge {
         Some(charge) => figures(&mut cells, notes, layout, &subject, charge),

@@ -15,6 +15,7 @@ pub mod pseudonyms;
 pub mod record;
 pub mod redact;
 pub mod replay;
+mod stores;
 
 pub use format::{Manifest, Redaction};
 pub use load::{Capture, CaptureError};

@@ -114,8 +114,13 @@ impl Pseudonyms {
     }
 
     fn middle(&mut self, component: &str, system: bool) -> String {
-        if system || is_kept(component) {
+        // The folder of a repository in a cache: whose it is and its name, as the name of a file tells it.
+        let repository = component.strip_prefix("models--");
+        let readable = self.level != Redaction::Strict;
+        if system || is_kept(component) || (readable && repository.is_some()) {
             component.to_owned()
+        } else if repository.is_some() {
+            self.stand_in("models--d", component, "")
         } else {
             self.stand_in("d", component, "")
         }

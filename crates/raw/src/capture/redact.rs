@@ -11,6 +11,7 @@ use super::format::Redaction;
 use super::headers::Headers;
 use super::model_files;
 use super::pseudonyms::Pseudonyms;
+use super::stores;
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
 use crate::source::drm::DrmSweep;
 use crate::source::nvml::{CallAnswer, DeviceCall, InstanceCall, NvmlSweep, Output};
@@ -161,7 +162,9 @@ fn restored(question: &Question, names: &Pseudonyms) -> Question {
         Question::File { path, .. }
         | Question::SkipStrings { path, .. }
         | Question::ModelFile { path, .. }
-        | Question::Stat { path, .. } => *path = names.restore(path).into(),
+        | Question::Stat { path, .. }
+        | Question::Folder { path, .. }
+        | Question::Manifest { path, .. } => *path = names.restore(path).into(),
         Question::Container { id, .. } => *id = names.restore(id).into(),
         Question::Maps(_)
         | Question::CommandLine(_)
@@ -242,6 +245,16 @@ fn posted_reply(question: &Question, reply: Reply, names: &mut Pseudonyms) -> Re
                 *address = names.word("address-", address).into();
             }
             Reply::Forwarders(all)
+        }
+        (Question::Folder { path, .. }, Reply::Folder(mut folder)) => {
+            let all = folder.entries.iter_mut().flatten();
+            all.for_each(|entry| stores::entry(path, entry, names));
+            Reply::Folder(folder)
+        }
+        (Question::Manifest { .. }, Reply::Manifest(mut entries)) => {
+            let all = entries.iter_mut();
+            all.for_each(|entry| stores::manifest(entry, names));
+            Reply::Manifest(entries)
         }
         (Question::Http { .. }, Reply::Http(mut http)) => {
             http_fields(&mut http, names);

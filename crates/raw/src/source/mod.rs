@@ -6,3 +6,4 @@ pub mod model_files;
 pub mod networks;
 pub mod nvml;
 pub mod reads;
+pub mod stores;

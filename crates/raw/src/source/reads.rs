@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::containers::{ContainerRecord, ContainerRuntime};
 use super::model_files::ModelFile;
 use super::networks::{Forwarder, Network};
+use super::stores::{Folder, ManifestEntry, ManifestForm};
 
 /// A process by number and start time; an answer about another process under the same number is
 /// never given.
@@ -106,6 +107,24 @@ pub enum Question {
         root: Root,
         /// Absolute path.
         path: Text,
+    },
+    /// The names in a folder of a model store.
+    Folder {
+        /// Where the path starts.
+        root: Root,
+        /// Absolute path.
+        path: Text,
+        /// The modification time at which its names are known; they are left out while it is the same.
+        known_ns: Option<i64>,
+    },
+    /// The kept fields of a manifest of a model store.
+    Manifest {
+        /// Where the path starts.
+        root: Root,
+        /// Absolute path.
+        path: Text,
+        /// Its form.
+        form: ManifestForm,
     },
     /// `/proc/PID/maps`: the lines that name a file, each file once with its extents.
     Maps(ProcessRef),
@@ -239,6 +258,19 @@ impl Question {
             }
             Self::ModelFile { root: r, path } => format!("model {} {path}", root(r)),
             Self::Stat { root: r, path } => format!("meta {} {path}", root(r)),
+            Self::Folder {
+                root: r,
+                path,
+                known_ns,
+            } => match known_ns {
+                Some(known_ns) => format!("folder {} {known_ns} {path}", root(r)),
+                None => format!("folder {} {path}", root(r)),
+            },
+            Self::Manifest {
+                root: r,
+                path,
+                form,
+            } => format!("manifest {} {} {path}", root(r), form.id()),
             Self::Maps(who) => format!("maps {}", who.key()),
             Self::CommandLine(who) => format!("cmdline {}", who.key()),
             Self::Environment(who) => format!("environ {}", who.key()),
@@ -276,7 +308,9 @@ impl Question {
             Self::File { root, .. }
             | Self::SkipStrings { root, .. }
             | Self::ModelFile { root, .. }
-            | Self::Stat { root, .. } => match root {
+            | Self::Stat { root, .. }
+            | Self::Folder { root, .. }
+            | Self::Manifest { root, .. } => match root {
                 Root::Host => None,
                 Root::Process(who) => Some(*who),
             },
@@ -329,6 +363,10 @@ pub enum Reply {
     Network(Network),
     /// Programs that forward ports.
     Forwarders(Vec<Forwarder>),
+    /// A folder of a model store.
+    Folder(Folder),
+    /// What is kept of a manifest.
+    Manifest(Vec<ManifestEntry>),
 }
 
 impl Reply {

@@ -10,3 +10,4 @@ mod kept;
 mod leaks;
 mod properties;
 mod seen;
+mod stores;

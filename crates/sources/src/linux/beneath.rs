@@ -104,6 +104,18 @@ pub(super) fn open_regular(root: BorrowedFd<'_>, path: &str) -> Result<File, Gap
     reopen(find_regular(root, path)?.as_fd()).map_err(gap)
 }
 
+/// A folder, open to be listed.
+pub(super) fn open_folder(root: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Gap> {
+    if !path.starts_with('/') || path.contains('\0') {
+        return Err(Gap::NotPresent);
+    }
+    let found = find(root, path, OFlags::DIRECTORY).map_err(|error| match error {
+        Errno::NOTDIR => Gap::NotPresent,
+        error => gap(error),
+    })?;
+    reopen(found.as_fd()).map(OwnedFd::from).map_err(gap)
+}
+
 /// Opens for reading what was found. Goes through our own `/proc/self/fd`, so that it is the same file, whatever
 /// has taken its name meanwhile.
 fn reopen(found: BorrowedFd<'_>) -> Result<File, Errno> {

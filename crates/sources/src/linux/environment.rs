@@ -5,7 +5,7 @@ use model::Gap;
 use super::subject::Subject;
 
 /// What may be read: where models lie and how llama-server was told to load them. No keys, tokens or addresses.
-const ALLOWED: [&str; 14] = [
+const ALLOWED: [&str; 20] = [
     "LLAMA_ARG_MODEL",
     "LLAMA_ARG_CTX_SIZE",
     "LLAMA_ARG_N_PARALLEL",
@@ -15,9 +15,15 @@ const ALLOWED: [&str; 14] = [
     "LLAMA_ARG_FLASH_ATTN",
     "LLAMA_ARG_UBATCH",
     "LLAMA_ARG_ALIAS",
+    "LLAMA_ARG_CPU_MOE",
+    "LLAMA_ARG_N_CPU_MOE",
+    "LLAMA_ARG_OVERRIDE_TENSOR",
     "OLLAMA_MODELS",
     "HF_HOME",
     "HF_HUB_CACHE",
+    "HUGGINGFACE_HUB_CACHE",
+    "XDG_CACHE_HOME",
+    "HOME",
     "LLAMA_CACHE",
     "LLAMA_SERVER_ROUTER_PORT",
 ];
@@ -55,7 +61,8 @@ mod tests {
 
     #[test]
     fn only_listed_names_are_kept_whole() {
-        let environ = b"HOME=/root\0LLAMA_ARG_MODEL=/m/a=b.gguf\0LLAMA_API_KEY=sk\0HF_TOKEN=hf\0\
+        let environ =
+            b"SHELL=/bin/sh\0LLAMA_ARG_MODEL=/m/a=b.gguf\0LLAMA_API_KEY=sk\0HF_TOKEN=hf\0\
             HF_HOME=\0LLAMA_ARG_MODEL_URL=http://x\0OLLAMA_MODELS\0";
         let kept = filtered(environ).unwrap();
         assert_eq!(kept, b"LLAMA_ARG_MODEL=/m/a=b.gguf\0HF_HOME=\0");

@@ -22,6 +22,7 @@ mod networks;
 mod open_files;
 mod place;
 mod posted;
+mod stores;
 mod subject;
 mod text;
 mod users;

@@ -11,7 +11,8 @@ use super::errors::{gap, gap_of_process};
 use super::place::{Place, link_text};
 use super::subject::Subject;
 use super::{
-    containers, device_names, environment, files, listeners, maps, networks, open_files, users,
+    containers, device_names, environment, files, listeners, maps, networks, open_files, stores,
+    users,
 };
 use crate::http;
 use crate::posted::Reader;
@@ -96,6 +97,16 @@ impl Reader for PostedReads {
             Question::Stat { root, path } => self
                 .beneath(*root, |root| files::meta(root, path))
                 .map(Reply::Meta),
+            Question::Folder {
+                root,
+                path,
+                known_ns,
+            } => self
+                .beneath(*root, |root| stores::folder(root, path, *known_ns))
+                .map(Reply::Folder),
+            Question::Manifest { root, path, form } => self
+                .beneath(*root, |root| stores::manifest(root, path, *form))
+                .map(Reply::Manifest),
             Question::Maps(who) => self.of(*who, |subject| {
                 let file = beneath::open_in(subject.folder().as_fd(), "maps");
                 let kept = maps::compact(file.map_err(gap_of_process)?)?;

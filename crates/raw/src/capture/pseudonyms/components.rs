@@ -7,20 +7,29 @@ const KEPT: &[&str] = &[
     ".",
     "..",
     ".cache",
+    ".docker",
     ".lmstudio",
     ".local",
     ".ollama",
+    "ComfyUI",
+    "GPT4All",
+    "Jan",
     "adapter_model.safetensors",
     "app",
     "bin",
     "blobs",
+    "bundles",
     "cache",
+    "checkpoints",
     "config.json",
+    "controlnet",
     "data",
     "dev",
+    "diffusion_models",
     "diffusion_pytorch_model.safetensors",
     "dist-packages",
     "etc",
+    "hf.co",
     "home",
     "hub",
     "huggingface",
@@ -28,8 +37,11 @@ const KEPT: &[&str] = &[
     "lib",
     "lib64",
     "library",
+    "llama.cpp",
+    "llamacpp",
     "lm-studio",
     "local",
+    "loras",
     "manifests",
     "media",
     "mnt",
@@ -38,13 +50,16 @@ const KEPT: &[&str] = &[
     "model_index.json",
     "models",
     "nix",
+    "nomic.ai",
     "ollama",
     "opt",
     "proc",
     "pytorch_model.bin",
+    "registry.ollama.ai",
     "root",
     "run",
     "sbin",
+    "sha256",
     "share",
     "site-packages",
     "snap",
@@ -55,6 +70,7 @@ const KEPT: &[&str] = &[
     "text_encoder",
     "text_encoder_2",
     "text_encoder_3",
+    "text_encoders",
     "tmp",
     "torch",
     "transformer",
@@ -146,7 +162,10 @@ pub(super) fn is_library(name: &str) -> bool {
 
 /// The hexadecimal digits of a name that is the hash of its content, as stores name their blobs.
 pub(super) fn content_hash(name: &str) -> Option<&str> {
-    let digits = name.strip_prefix("sha256-").unwrap_or(name);
+    let digits = name
+        .strip_prefix("sha256-")
+        .or_else(|| name.strip_prefix("sha256:"))
+        .unwrap_or(name);
     (digits.len() >= 40 && digits.bytes().all(|b| b.is_ascii_hexdigit())).then_some(digits)
 }
 
