@@ -26,5 +26,7 @@ pub use source::drm;
 pub use source::networks::{Forward, Forwarder, ForwarderProgram, Network};
 pub use source::nvml;
 pub use source::reads::{
-    Endpoint, FileMeta, HttpReply, Inline, Listener, ProcessRef, Question, Reply, Root,
+    AppPart, Endpoint, FileMeta, HttpReply, Inline, JournalUnit, Listener, ProcessRef, Question,
+    Reply, Root,
 };
+pub use source::{apps, logs};
