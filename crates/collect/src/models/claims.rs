@@ -8,14 +8,17 @@ use model::{
     Bytes, Category, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey,
     Reading, Reported, Runtime, Segment, Server, Severity, Stamp, Text,
 };
+use raw::apps::Adapter;
 use raw::{Machine, ProcessRef, Root, Settings};
 
+use super::apps::{App, adapter_of};
 use super::category::ByLoad;
 use super::claim::{Claim, Named, Target};
 use super::described::{Described, without_file};
 use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
+use super::logs::{Around, Logs};
 use super::memory::{Inputs, segments};
 use super::reach::Forwarders;
 use super::runtimes;
@@ -31,6 +34,10 @@ pub(crate) struct Models {
     files: Files,
     forwarders: Forwarders,
     known: BTreeMap<ProcessKey, Known>,
+    /// Adapters of applications; read once.
+    adapters: Option<Arc<[Adapter]>>,
+    /// Runners of Ollama in the refresh before.
+    runners: usize,
 }
 
 /// What is derived from one process's answers; made anew when those change.
@@ -40,6 +47,8 @@ struct Known {
     flags: Flags,
     candidates: Vec<Candidate>,
     server: Asked,
+    logs: Logs,
+    app: App,
     by_load: ByLoad,
 }
 
@@ -51,6 +60,8 @@ impl Default for Known {
             flags: Flags::default(),
             candidates: Vec::new(),
             server: Asked::default(),
+            logs: Logs::default(),
+            app: App::default(),
             by_load: ByLoad::default(),
         }
     }
@@ -82,9 +93,20 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Adds the sizes that `claims` report of the parts of `model`.
+    /// Adds the sizes that `claims` report of the parts of `model`. A log's sizes are used where something else says
+    /// too that the process has this file: alone it may be another start's.
     fn add_reported(&mut self, model: &Model, claims: &[&Claim]) {
-        for part in claims.iter().flat_map(|claim| &claim.about.parts) {
+        let is_told = |kind| matches!(kind, EvidenceKind::Settings | EvidenceKind::Installed);
+        let is_shown = model
+            .evidence
+            .iter()
+            .any(|it| it.kind != EvidenceKind::Log && !is_told(it.kind));
+        let is_used = |claim: &&&Claim| {
+            let is_file = matches!(claim.named, Named::File(_));
+            is_shown || !is_file || claim.kind != Some(EvidenceKind::Log)
+        };
+        let used = claims.iter().filter(is_used);
+        for part in used.flat_map(|claim| &claim.about.parts) {
             self.reported.push(Segment {
                 model_id: model.id.clone(),
                 kind: part.kind,
@@ -102,6 +124,8 @@ impl Models {
     pub(crate) fn begin(&mut self) {
         self.files.begin();
         self.forwarders.begin();
+        let known = self.known.values();
+        self.runners = known.filter(|known| known.logs.is_runner()).count();
     }
 
     /// Ends a refresh: forgets processes other than `keys`, which are sorted.
@@ -114,7 +138,9 @@ impl Models {
     pub(crate) fn is_waiting(&self) -> bool {
         self.files.is_waiting()
             || self.forwarders.is_waiting()
-            || self.known.values().any(|known| known.server.is_waiting())
+            || self.known.values().any(|known| {
+                known.server.is_waiting() || known.logs.is_waiting() || known.app.is_waiting()
+            })
     }
 
     /// The category of this process: as found now, or as its load decided a moment ago.
@@ -146,12 +172,16 @@ impl Models {
         key: ProcessKey,
         who: ProcessRef,
         watched: &Watched,
+        around: Around<'_>,
         now: Stamp,
     ) -> Findings {
         let settings = machine.facts().settings.clone();
         if !settings.models {
             return Findings::default();
         }
+        let adapters = self
+            .adapters
+            .get_or_insert_with(|| raw::apps::all(&settings.adapters).into());
         let known = self.known.entry(key).or_default();
         known.renew(watched);
         let said = if known.flags.is_server && settings.probe {
@@ -169,6 +199,24 @@ impl Models {
             Some(said) => (Some(said.server), said.claims),
             None => (None, Vec::new()),
         };
+        let mut logged = known.logs.claims(
+            machine,
+            who,
+            watched,
+            &known.flags,
+            self.runners,
+            around,
+            now,
+        );
+        // What the server says now goes before what it logged when it started.
+        if server.as_ref().is_some_and(|it| it.context.gap().is_none()) {
+            let contexts = logged.iter_mut();
+            contexts.for_each(|claim| claim.about.context = None);
+        }
+        claims.append(&mut logged);
+        if let Some(adapter) = adapter_of(adapters, watched) {
+            claims.extend(known.app.claims(machine, who, adapter, around, now));
+        }
         let mut candidates = Vec::new();
         for claim in &mut claims {
             let Named::File(path) = &mut claim.named else {
