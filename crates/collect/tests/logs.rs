@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::disallowed_methods,
     reason = "a runner walks folders and fails loudly"
 )]

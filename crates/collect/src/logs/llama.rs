@@ -150,11 +150,18 @@ impl Loading {
 }
 
 /// What the server says of its slots.
-#[derive(Default)]
 struct Slots {
     count: Option<u64>,
     tokens: Option<u64>,
     unified: Option<bool>,
+}
+
+impl Slots {
+    const UNKNOWN: Self = Self {
+        count: None,
+        tokens: None,
+        unified: None,
+    };
 }
 
 /// One load: everything since the server began it.
@@ -237,7 +244,8 @@ impl Block {
 
     fn into_models(self) -> Vec<LoadedModel> {
         let Self { models, slots, .. } = self;
-        let slots = slots.unwrap_or_default();
+        // No word of them: every figure in it is missing.
+        let slots = slots.unwrap_or(Slots::UNKNOWN);
         let real: Vec<Loading> = models
             .into_iter()
             .filter(|it| !it.is_planned && (it.is_announced || it.holds_anything()))
@@ -329,7 +337,7 @@ fn take(block: &mut Block, told: &mut Told, line: &KeptLine) -> bool {
             });
         }
         LineKind::Slot => {
-            let slots = block.slots.get_or_insert_with(Slots::default);
+            let slots = block.slots.get_or_insert(Slots::UNKNOWN);
             slots.tokens = slots.tokens.or(number(line, 0));
         }
         LineKind::Offloaded => {

@@ -26,19 +26,22 @@ pub(super) struct App {
     installed: Poll,
 }
 
-/// The adapter that describes this process, by the name of the process or of its executable.
-pub(super) fn adapter_of<'a>(adapters: &'a [Adapter], watched: &Watched) -> Option<&'a Adapter> {
+/// Which adapter describes this process, by the name of the process or of its executable, or by the end of the
+/// executable's path.
+pub(super) fn adapter_of(adapters: &[Adapter], watched: &Watched) -> Option<usize> {
     let links = watched.links.answer().ok();
     let executable = links.and_then(|(_, reply)| crate::processes::link(reply, "exe").ok());
     let executable = executable.as_deref().unwrap_or("");
     let name = executable.rsplit('/').next().unwrap_or(executable);
-    let is_it = |wanted: &Text| match wanted.contains('/') {
-        true => executable.ends_with(&format!("/{wanted}")),
-        false => **wanted == *name || **wanted == *watched.identity.comm,
+    let is_it = |wanted: &Text| {
+        if wanted.contains('/') {
+            executable.ends_with(&format!("/{wanted}"))
+        } else {
+            **wanted == *name || **wanted == *watched.identity.comm
+        }
     };
-    adapters
-        .iter()
-        .find(|adapter| adapter.processes.iter().any(is_it))
+    let found = |adapter: &Adapter| adapter.processes.iter().any(is_it);
+    adapters.iter().position(found)
 }
 
 impl App {

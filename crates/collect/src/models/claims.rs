@@ -49,6 +49,9 @@ struct Known {
     server: Asked,
     logs: Logs,
     app: App,
+    /// Which adapter describes the process, and by which generation of its answers.
+    adapter: Option<usize>,
+    adapter_of: Option<u64>,
     by_load: ByLoad,
 }
 
@@ -62,6 +65,8 @@ impl Default for Known {
             server: Asked::default(),
             logs: Logs::default(),
             app: App::default(),
+            adapter: None,
+            adapter_of: None,
             by_load: ByLoad::default(),
         }
     }
@@ -214,7 +219,11 @@ impl Models {
             contexts.for_each(|claim| claim.about.context = None);
         }
         claims.append(&mut logged);
-        if let Some(adapter) = adapter_of(adapters, watched) {
+        if known.adapter_of != known.generation {
+            known.adapter_of = known.generation;
+            known.adapter = adapter_of(adapters, watched);
+        }
+        if let Some(adapter) = known.adapter.and_then(|position| adapters.get(position)) {
             claims.extend(known.app.claims(machine, who, adapter, around, now));
         }
         let mut candidates = Vec::new();
@@ -265,7 +274,9 @@ impl Models {
             add_model(&mut findings, files, machine, who, parts, &joined, &sources);
         }
         // Words that show nothing and name nothing that is here are about something else.
-        unjoined.retain(|claim| claim.kind.is_some());
+        let shown = unjoined.iter().filter(|claim| claim.kind.is_some());
+        let shown: Vec<Named> = shown.map(|claim| claim.named.clone()).collect();
+        unjoined.retain(|claim| shown.contains(&claim.named));
         while let Some(first) = unjoined.first().copied() {
             let same: Vec<&Claim> = unjoined
                 .extract_if(.., |claim| claim.named == first.named)

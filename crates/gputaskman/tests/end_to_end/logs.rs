@@ -119,7 +119,7 @@ fn a_log_of_before_the_start_is_history() {
     task.open = vec![LOG.to_owned()];
     machine.add(&task);
     let file = machine.file(LOG, LINES);
-    set_back(&file, Duration::from_secs(6 * 3600));
+    set_back(&file, Duration::from_hours(6));
     let document = document(&machine);
     let row = process(&document, PID);
     assert_eq!(reported(row), Vec::<Value>::new());

@@ -118,16 +118,16 @@ mod tests {
 
     #[test]
     fn a_command_is_read_to_its_end() {
-        let printed = output(&mut shell("echo one; echo two"), Duration::from_secs(60));
+        let printed = output(&mut shell("echo one; echo two"), Duration::from_mins(1));
         assert_eq!(printed, Ok(b"one\ntwo\n".to_vec()));
     }
 
     #[test]
     fn a_command_that_prints_nothing_and_fails_was_not_allowed() {
-        let printed = output(&mut shell("exit 1"), Duration::from_secs(60));
+        let printed = output(&mut shell("exit 1"), Duration::from_mins(1));
         assert_eq!(printed, Err(Gap::Permission));
         assert_eq!(
-            output(&mut shell(":"), Duration::from_secs(60)),
+            output(&mut shell(":"), Duration::from_mins(1)),
             Ok(Vec::new())
         );
     }
@@ -136,7 +136,7 @@ mod tests {
     fn a_command_that_goes_on_is_ended() {
         let printed = output(&mut shell("while :; do :; done"), Duration::from_millis(20));
         assert_eq!(printed, Err(Gap::TimedOut));
-        let printed = output(&mut shell("exec yes"), Duration::from_secs(60));
+        let printed = output(&mut shell("exec yes"), Duration::from_mins(1));
         assert_eq!(printed, Err(Gap::OverBound));
     }
 }

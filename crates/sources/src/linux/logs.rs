@@ -98,3 +98,6 @@ pub(super) fn home(
     let folder = beneath::find(root.as_fd(), &home, OFlags::DIRECTORY).map_err(gap)?;
     Ok((folder, owner))
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,9 +41,10 @@ pub enum Content<'a> {
 pub fn stripped(line: &[u8]) -> Option<Stripped<'_>> {
     let line = line.get(..MAX_LINE_BYTES).unwrap_or(line);
     let text = String::from_utf8_lossy(line);
-    let text = match text.contains('\u{1b}') {
-        true => Cow::Owned(without_colours(&text)),
-        false => text,
+    let text = if text.contains('\u{1b}') {
+        Cow::Owned(without_colours(&text))
+    } else {
+        text
     };
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -132,9 +133,9 @@ pub fn wall_us(text: &str) -> Option<i64> {
 
 /// `[8081]`, `pid=123)`, `TP1]`.
 fn writer(word: &str) -> Option<Writer> {
-    let digits = |text: &str| match text.bytes().all(|b| b.is_ascii_digit()) {
-        true => text.parse::<u32>().ok(),
-        false => None,
+    let digits = |text: &str| {
+        let is_number = text.bytes().all(|b| b.is_ascii_digit());
+        text.parse::<u32>().ok().filter(|_| is_number)
     };
     let bracketed = word.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
     if let Some(port) = bracketed.and_then(digits) {

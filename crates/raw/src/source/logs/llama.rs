@@ -50,9 +50,9 @@ const RULES: &[(&str, Rule)] = &[
     ("mem required", |text| {
         sized(text, "mem required", LineKind::OldWeights)
     }),
-    ("VRAM used", |text| match text.contains("total VRAM used") {
-        true => None,
-        false => sized(text, "VRAM used", LineKind::OldDeviceWeights),
+    ("VRAM used", |text| {
+        let found = sized(text, "VRAM used", LineKind::OldDeviceWeights)?;
+        (!text.contains("total VRAM used")).then_some(found)
     }),
     ("kv self size", |text| {
         sized(text, "kv self size", LineKind::OldCache)
