@@ -14,7 +14,7 @@ use crate::backends::{self, Evidence};
 use crate::drm::Drm;
 use crate::health;
 use crate::host::Host;
-use crate::models::{Findings, Models};
+use crate::models::{Around, Findings, Models};
 use crate::nvml::{Nvml, Resting};
 use crate::processes::{Facts, Nested, Processes, reference};
 use crate::rest::Rest;
@@ -222,10 +222,17 @@ impl Collector {
         guarded("models", &mut notices, || {
             self.models.begin();
         });
+        let places: Vec<(PciAddress, u32)> = devices
+            .iter()
+            .filter_map(|(_, device)| match device.key {
+                DeviceKey::Pci(address) => Some((address, device.index)),
+                _ => None,
+            })
+            .collect();
         for (key, row) in &rows {
             let mut found = None;
             guarded("models", &mut notices, || {
-                found = Some(self.process(machine, *key, row, now));
+                found = Some(self.process(machine, *key, row, &places, now));
             });
             if let Some((process, mut its_notices)) = found {
                 processes.push(process);
@@ -261,6 +268,7 @@ impl Collector {
         machine: &mut dyn Machine,
         key: ProcessKey,
         row: &Row,
+        places: &[(PciAddress, u32)],
         now: Stamp,
     ) -> (Process, Vec<Notice>) {
         let watched = self.processes.get(key);
@@ -271,7 +279,11 @@ impl Collector {
                     .started_us(who.start_ticks, self.facts.clock_ticks);
                 let facts = Facts::of(watched, &self.processes, started, now);
                 let runtimes = self.models.runtimes(key, watched, now);
-                let findings = self.models.of(machine, key, who, watched, now);
+                let around = Around {
+                    started_us: started,
+                    devices: places,
+                };
+                let findings = self.models.of(machine, key, who, watched, around, now);
                 (facts, Some(runtimes), findings)
             }
             _ => (

@@ -14,6 +14,7 @@ mod collector;
 pub mod drm;
 mod health;
 mod host;
+pub mod logs;
 mod models;
 mod nvml;
 pub mod pairing;

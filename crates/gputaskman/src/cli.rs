@@ -73,6 +73,10 @@ pub(crate) struct Run {
     /// Wakes sleeping NVIDIA GPUs, once, to read them; without it a sleeping GPU is left asleep.
     #[arg(long, global = true)]
     pub(crate) wake: bool,
+    /// Takes further adapters of applications from the files *.toml in DIR; the environment variable
+    /// `GPUTASKMAN_ADAPTERS` does the same.
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) adapters: Option<PathBuf>,
     /// Takes /proc, /sys, /dev and /etc from below DIR, for tests.
     #[arg(long, value_name = "DIR", global = true, hide_short_help = true)]
     pub(crate) root: Option<PathBuf>,
@@ -93,6 +97,7 @@ impl Run {
             (self.no_probe, "--no-probe"),
             (self.no_models, "--no-models"),
             (self.wake, "--wake"),
+            (self.adapters.is_some(), "--adapters"),
             (self.root.is_some(), "--root"),
         ]
         .into_iter()

@@ -27,9 +27,11 @@ pub use source::model_files::ModelFile;
 pub use source::networks::{Forward, Forwarder, ForwarderProgram, Network};
 pub use source::nvml;
 pub use source::reads::{
-    Endpoint, FileMeta, HttpReply, Inline, Listener, ProcessRef, Question, Reply, Root,
+    AppPart, Endpoint, FileMeta, HttpReply, Inline, JournalUnit, Listener, ProcessRef, Question,
+    Reply, Root,
 };
 pub use source::stores::{
     Folder, FolderEntry, FolderEntryKind, MAX_FOLDER_NAMES, MAX_MANIFEST_ENTRIES, ManifestEntry,
     ManifestForm,
 };
+pub use source::{apps, logs};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use model::{Device, Gap, Origin, Selection, Selector, Stamp, Text};
 use serde::{Deserialize, Serialize};
 
+use crate::apps::Adapter;
 use crate::drm::{DrmPlan, DrmSweep};
 use crate::nvml::{NvmlPlan, NvmlSweep};
 use crate::source::reads::{Inline, Question, Reply};
@@ -80,6 +81,13 @@ pub struct Settings {
     /// Whether sleeping devices are woken, once (`--wake`).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wake: bool,
+    /// Adapters of the user's own (`--adapters`), beside those that come with the program.
+    #[serde(default, skip_serializing_if = "no_adapters")]
+    pub adapters: Arc<[Adapter]>,
+}
+
+fn no_adapters(adapters: &Arc<[Adapter]>) -> bool {
+    adapters.is_empty()
 }
 
 impl Settings {
@@ -99,6 +107,7 @@ impl Default for Settings {
             models: true,
             gpu_layers: None,
             wake: false,
+            adapters: Arc::default(),
         }
     }
 }

@@ -13,7 +13,7 @@ use raw::{
 use crate::Options;
 use crate::bell::Bell;
 use crate::clock;
-use crate::linux::{DrmDriver, InlineReads, Place, PostedReads};
+use crate::linux::{Apps, DrmDriver, InlineReads, Place, PostedReads};
 use crate::nvml::{NAMES, Nvml, NvmlDriver};
 use crate::posted::Lane;
 use crate::worker::Worker;
@@ -71,6 +71,7 @@ impl LiveMachine {
         };
         let place = Arc::new(Place::new(options.root));
         let nvml = Nvml::new(options.nvml_library);
+        let apps = Apps::new(&options.settings.adapters);
         Self {
             facts: MachineFacts {
                 os: std::env::consts::OS.into(),
@@ -91,7 +92,7 @@ impl LiveMachine {
             },
             published_drm: Published::NotAsked,
             inline: InlineReads::new(Arc::clone(&place)),
-            lane: Lane::new(Arc::clone(&bell), PostedReads::new(place)),
+            lane: Lane::new(Arc::clone(&bell), PostedReads::new(place, apps)),
             bell,
             ticks: 0,
         }

@@ -57,6 +57,7 @@ enum Subject {
     /// A user's home may be on a disk that hangs; the files of others are not.
     Containers(Option<u32>),
     Forwarders,
+    Journal,
 }
 
 impl Subject {
@@ -82,6 +83,7 @@ impl Subject {
             } => Self::File(Text::clone(path)),
             Question::DeviceName { .. } => Self::DeviceNames,
             Question::Forwarders => Self::Forwarders,
+            Question::Journal { .. } => Self::Journal,
             Question::Container { owner, .. } => Self::Containers(*owner),
             other => other
                 .who()

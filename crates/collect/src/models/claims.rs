@@ -8,14 +8,17 @@ use model::{
     Bytes, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey, Reading,
     Reported, Runtime, Segment, Server, Severity, Stamp, Text,
 };
+use raw::apps::Adapter;
 use raw::{Machine, ProcessRef, Root, Settings};
 
+use super::apps::{App, adapter_of};
 use super::category::{ByLoad, Found, of_program};
 use super::claim::{Claim, Named, Target};
 use super::described::{Described, without_file};
 use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
+use super::logs::{Around, Logs};
 use super::mapped::{Extents, Silent, extents, split};
 use super::memory::{Inputs, segments};
 use super::other_formats;
@@ -36,6 +39,10 @@ pub(crate) struct Models {
     forwarders: Forwarders,
     stores: Stores,
     known: BTreeMap<ProcessKey, Known>,
+    /// Adapters of applications; read once.
+    adapters: Option<Arc<[Adapter]>>,
+    /// Runners of Ollama in the refresh before.
+    runners: usize,
 }
 
 /// What is derived from one process's answers; made anew when those change.
@@ -51,6 +58,11 @@ struct Known {
     homes: Homes,
     candidates: Vec<Candidate>,
     server: Asked,
+    logs: Logs,
+    app: App,
+    /// Which adapter describes the process, and by which generation of its answers.
+    adapter: Option<usize>,
+    adapter_of: Option<u64>,
     by_load: ByLoad,
 }
 
@@ -65,6 +77,10 @@ impl Default for Known {
             homes: Homes::default(),
             candidates: Vec::new(),
             server: Asked::default(),
+            logs: Logs::default(),
+            app: App::default(),
+            adapter: None,
+            adapter_of: None,
             by_load: ByLoad::default(),
         }
     }
@@ -109,9 +125,20 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Adds the sizes that `claims` report of the parts of `model`.
+    /// Adds the sizes that `claims` report of the parts of `model`. A log's sizes are used where something else says
+    /// too that the process has this file: alone it may be another start's.
     fn add_reported(&mut self, model: &Model, claims: &[&Claim]) {
-        for part in claims.iter().flat_map(|claim| &claim.about.parts) {
+        let is_told = |kind| matches!(kind, EvidenceKind::Settings | EvidenceKind::Installed);
+        let is_shown = model
+            .evidence
+            .iter()
+            .any(|it| it.kind != EvidenceKind::Log && !is_told(it.kind));
+        let is_used = |claim: &&&Claim| {
+            let is_file = matches!(claim.named, Named::File(_));
+            is_shown || !is_file || claim.kind != Some(EvidenceKind::Log)
+        };
+        let used = claims.iter().filter(is_used);
+        for part in used.flat_map(|claim| &claim.about.parts) {
             self.reported.push(Segment {
                 model_id: model.id.clone(),
                 kind: part.kind,
@@ -130,6 +157,8 @@ impl Models {
         self.files.begin();
         self.forwarders.begin();
         self.stores.begin();
+        let known = self.known.values();
+        self.runners = known.filter(|known| known.logs.is_runner()).count();
     }
 
     /// Ends a refresh: forgets processes other than `keys`, which are sorted.
@@ -144,7 +173,9 @@ impl Models {
         self.files.is_waiting()
             || self.forwarders.is_waiting()
             || self.stores.is_waiting()
-            || self.known.values().any(|known| known.server.is_waiting())
+            || self.known.values().any(|known| {
+                known.server.is_waiting() || known.logs.is_waiting() || known.app.is_waiting()
+            })
     }
 
     /// The category of this process: as found now, or as its load decided a moment ago.
@@ -176,12 +207,16 @@ impl Models {
         key: ProcessKey,
         who: ProcessRef,
         watched: &Watched,
+        around: Around<'_>,
         now: Stamp,
     ) -> Findings {
         let settings = machine.facts().settings.clone();
         if !settings.models {
             return Findings::default();
         }
+        let adapters = self
+            .adapters
+            .get_or_insert_with(|| raw::apps::all(&settings.adapters).into());
         let known = self.known.entry(key).or_default();
         known.renew(watched);
         let said = if known.flags.is_server && settings.probe {
@@ -199,6 +234,28 @@ impl Models {
             Some(said) => (Some(said.server), said.claims),
             None => (None, Vec::new()),
         };
+        let mut logged = known.logs.claims(
+            machine,
+            who,
+            watched,
+            &known.flags,
+            self.runners,
+            around,
+            now,
+        );
+        // What the server says now goes before what it logged when it started.
+        if server.as_ref().is_some_and(|it| it.context.gap().is_none()) {
+            let contexts = logged.iter_mut();
+            contexts.for_each(|claim| claim.about.context = None);
+        }
+        claims.append(&mut logged);
+        if known.adapter_of != known.generation {
+            known.adapter_of = known.generation;
+            known.adapter = adapter_of(adapters, watched);
+        }
+        if let Some(adapter) = known.adapter.and_then(|position| adapters.get(position)) {
+            claims.extend(known.app.claims(machine, who, adapter, around, now));
+        }
         let mut candidates = Vec::new();
         for claim in &mut claims {
             let Named::File(path) = &mut claim.named else {
@@ -259,7 +316,9 @@ impl Models {
             add_model(&mut findings, files, machine, who, &of, &sources);
         }
         // Words that show nothing and name nothing that is here are about something else.
-        unjoined.retain(|claim| claim.kind.is_some());
+        let shown = unjoined.iter().filter(|claim| claim.kind.is_some());
+        let shown: Vec<Named> = shown.map(|claim| claim.named.clone()).collect();
+        unjoined.retain(|claim| shown.contains(&claim.named));
         while let Some(first) = unjoined.first().copied() {
             let same: Vec<&Claim> = unjoined
                 .extract_if(.., |claim| claim.named == first.named)

@@ -223,7 +223,8 @@ pub(super) fn without_file(claims: &[&Claim], before: usize, now: Stamp) -> Opti
     let first = claims.first()?;
     let words = Words::of(claims);
     let name = claims.iter().find_map(|claim| claim.about.name.clone());
-    let evidence: Vec<Evidence> = claims.iter().filter_map(|claim| claim.evidence()).collect();
+    let mut evidence: Vec<Evidence> = claims.iter().filter_map(|claim| claim.evidence()).collect();
+    evidence.sort_by_key(|one| one.kind);
     let unused = Provenance {
         source: Source::Http,
         counter: "context",

@@ -16,6 +16,8 @@ pub(super) struct Flags {
     pub(super) complete: bool,
     /// Whether the program serves HTTP.
     pub(super) is_server: bool,
+    /// The file that it writes its log to.
+    pub(super) log_file: Option<Text>,
     pub(super) context: Option<u64>,
     pub(super) parallel: Option<u32>,
     pub(super) unified: Option<bool>,
@@ -51,6 +53,11 @@ const MODEL_FLAGS: &[(&str, &[&str])] = &[
 ];
 
 const SPECS: &[Spec] = &[
+    Spec {
+        spellings: &["--log-file"],
+        variable: Some("LLAMA_LOG_FILE"),
+        set: |flags, value| flags.log_file = Some(value.into()),
+    },
     Spec {
         spellings: &["-c", "--ctx-size"],
         variable: Some("LLAMA_ARG_CTX_SIZE"),

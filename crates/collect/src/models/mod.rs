@@ -1,5 +1,6 @@
 //! What a process works with: model files and how we know, runtimes, category, parts of the memory.
 
+mod apps;
 mod catalogue;
 mod category;
 mod claim;
@@ -9,6 +10,7 @@ mod files;
 mod flags;
 mod gathering;
 mod hints;
+mod logs;
 mod mapped;
 mod memory;
 mod other_formats;
@@ -20,4 +22,5 @@ mod stores;
 
 pub(crate) use category::{Found, categorise};
 pub(crate) use claims::{Findings, Models};
+pub(crate) use logs::Around;
 pub(crate) use runtimes::no_runtimes;

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod adapters;
 mod demo;
 mod lines;
 mod live;
@@ -62,15 +63,16 @@ fn refuse_contradictions(cli: &Cli) -> Result<(), Failure> {
 }
 
 /// The settings of a run on this machine.
-fn settings(run: &Run) -> Settings {
-    Settings {
+fn settings(run: &Run) -> Result<Settings, Failure> {
+    Ok(Settings {
         interval_ms: u64::try_from(run.interval().as_millis()).unwrap_or(u64::MAX),
         gpu: selector(run).cloned(),
         probe: !run.no_probe,
         models: !run.no_models,
         gpu_layers: run.gpu_layers,
         wake: run.wake,
-    }
+        adapters: adapters::own(run)?,
+    })
 }
 
 /// The one GPU that was asked for.
@@ -83,7 +85,7 @@ const fn selector(run: &Run) -> Option<&Selector> {
 
 /// This machine, or the directory that stands for one.
 fn machine(run: &Run) -> Result<LiveMachine, Failure> {
-    machine_with(run, settings(run))
+    machine_with(run, settings(run)?)
 }
 
 fn machine_with(run: &Run, settings: Settings) -> Result<LiveMachine, Failure> {

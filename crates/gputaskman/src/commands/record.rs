@@ -95,7 +95,7 @@ fn checked_machine(cli: &Cli) -> Result<LiveMachine, Failure> {
     let Some(selector) = super::selector(&cli.run) else {
         return machine(&cli.run);
     };
-    let mut settings = super::settings(&cli.run);
+    let mut settings = super::settings(&cli.run)?;
     let late = || printing::note("waiting for the driver");
     let looked = sampling::once(&mut machine(&cli.run)?, late);
     if let Ok(snapshot) = &looked {

@@ -26,6 +26,7 @@ mod generations;
 mod hostile_models;
 mod kinds;
 mod llama_server;
+mod logs;
 mod mig;
 mod nested;
 mod no_gpu;

@@ -14,6 +14,7 @@ use super::pseudonyms::Pseudonyms;
 use super::stores;
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
 use crate::source::drm::DrmSweep;
+use crate::source::logs::Field;
 use crate::source::nvml::{CallAnswer, DeviceCall, InstanceCall, NvmlSweep, Output};
 use crate::source::reads::{HttpReply, Inline, Question, Reply};
 
@@ -164,7 +165,8 @@ fn restored(question: &Question, names: &Pseudonyms) -> Question {
         | Question::ModelFile { path, .. }
         | Question::Stat { path, .. }
         | Question::Folder { path, .. }
-        | Question::Manifest { path, .. } => *path = names.restore(path).into(),
+        | Question::Manifest { path, .. }
+        | Question::Log { path, .. } => *path = names.restore(path).into(),
         Question::Container { id, .. } => *id = names.restore(id).into(),
         Question::Maps(_)
         | Question::CommandLine(_)
@@ -176,6 +178,8 @@ fn restored(question: &Question, names: &Pseudonyms) -> Question {
         | Question::Forwarders
         | Question::UserName(_)
         | Question::DeviceName { .. }
+        | Question::Journal { .. }
+        | Question::App { .. }
         | Question::Http { .. } => {}
     }
     question
@@ -256,11 +260,43 @@ fn posted_reply(question: &Question, reply: Reply, names: &mut Pseudonyms) -> Re
             all.for_each(|entry| stores::manifest(entry, names));
             Reply::Manifest(entries)
         }
+        (_, Reply::Log(mut excerpt)) => {
+            let fields = excerpt.lines.iter_mut().flat_map(|line| &mut line.fields);
+            fields.for_each(|field| log_field(field, names));
+            Reply::Log(excerpt)
+        }
+        (Question::App { .. }, Reply::Bytes(bytes)) => {
+            let name = String::from_utf8_lossy(&bytes);
+            Reply::text(&model_name(&name, names))
+        }
+        (Question::App { .. }, Reply::Names(all)) => Reply::Names(
+            all.iter()
+                .map(|name| Text::from(model_name(name, names)))
+                .collect(),
+        ),
         (Question::Http { .. }, Reply::Http(mut http)) => {
             http_fields(&mut http, names);
             Reply::Http(http)
         }
         (_, reply) => reply,
+    }
+}
+
+/// Numbers and words of closed sets stay; the rest names something.
+fn log_field(field: &mut Field, names: &mut Pseudonyms) {
+    match field {
+        Field::Number(_) | Field::Word(_) => {}
+        Field::Path(path) => *path = names.path(path).into(),
+        Field::Name(name) => *name = model_name(name, names).into(),
+    }
+}
+
+/// A model as a program calls it: the same stand-in wherever it is called so.
+fn model_name(name: &str, names: &mut Pseudonyms) -> String {
+    if names.level() == Redaction::Strict || name.contains(['/', '\\']) {
+        names.path(name)
+    } else {
+        name.to_owned()
     }
 }
 

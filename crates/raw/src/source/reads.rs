@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::containers::{ContainerRecord, ContainerRuntime};
+use super::logs::LogExcerpt;
 use super::model_files::ModelFile;
 use super::networks::{Forwarder, Network};
 use super::stores::{Folder, ManifestEntry, ManifestForm};
@@ -162,6 +163,31 @@ pub enum Question {
     Network(ProcessRef),
     /// Programs that forward ports of this machine into other network namespaces.
     Forwarders,
+    /// The end of a log of the process, reduced to what [`super::logs`] keeps.
+    Log {
+        /// Whose log it is; the path is seen from its root.
+        who: ProcessRef,
+        /// Absolute path, or one below the home of the process's owner that starts with `~/`.
+        path: Text,
+        /// The file as it was when it was read last; unchanged, it is not read again.
+        known: Option<FileMeta>,
+    },
+    /// What the system's journal holds of a service since a moment, reduced in the same way.
+    Journal {
+        /// Which service.
+        unit: JournalUnit,
+        /// Seconds since 1970.
+        since_s: i64,
+    },
+    /// What an application's adapter keeps of it.
+    App {
+        /// A process of the application, whose owner's files are read.
+        who: ProcessRef,
+        /// The application, as its adapter calls it.
+        app: Text,
+        /// Which part.
+        part: AppPart,
+    },
     /// A GET to a port that the process listens on, on loopback.
     Http {
         /// Owner of the port.
@@ -171,6 +197,40 @@ pub enum Question {
         /// What to get.
         endpoint: Endpoint,
     },
+}
+
+/// Services whose journal may be read.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum JournalUnit {
+    /// Ollama's.
+    Ollama,
+}
+
+impl JournalUnit {
+    /// The unit's name.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Ollama => "ollama",
+        }
+    }
+}
+
+/// Parts of an application that its adapter describes.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum AppPart {
+    /// The value of its settings that names its model.
+    Setting,
+    /// The end of its log; with the file as it was when it was read last.
+    Log(Option<FileMeta>),
+    /// The names in its folder of models.
+    Installed,
+}
+
+/// A file in the name of a question: its size and modification time.
+fn known(file: Option<&FileMeta>) -> String {
+    file.map_or(String::new(), |it| {
+        format!(" since {}:{}+{}@{}", it.dev, it.ino, it.size, it.mtime_ns)
+    })
 }
 
 /// Longest read of a file in one question. A header's tensor table is read in such steps.
@@ -292,6 +352,22 @@ impl Question {
                 let of = owner.map_or(String::new(), |uid| format!(" of {uid}"));
                 format!("container {} {id}{of}", runtime.id())
             }
+            Self::Log {
+                who,
+                path,
+                known: file,
+            } => {
+                format!("log {}{} {path}", who.key(), known(file.as_ref()))
+            }
+            Self::Journal { unit, since_s } => format!("journal {} {since_s}", unit.id()),
+            Self::App { who, app, part } => {
+                let part = match part {
+                    AppPart::Setting => "setting".to_owned(),
+                    AppPart::Log(file) => format!("log{}", known(file.as_ref())),
+                    AppPart::Installed => "installed".to_owned(),
+                };
+                format!("app {} {part} {app}", who.key())
+            }
             Self::Http {
                 who,
                 port,
@@ -321,8 +397,11 @@ impl Question {
             | Self::OpenFiles(who)
             | Self::Listeners(who)
             | Self::Network(who)
+            | Self::Log { who, .. }
+            | Self::App { who, .. }
             | Self::Http { who, .. } => Some(*who),
             Self::UserName(_)
+            | Self::Journal { .. }
             | Self::DeviceName { .. }
             | Self::Container { .. }
             | Self::Forwarders => None,
@@ -367,6 +446,8 @@ pub enum Reply {
     Folder(Folder),
     /// What is kept of a manifest.
     Manifest(Vec<ManifestEntry>),
+    /// What is kept of a log.
+    Log(LogExcerpt),
 }
 
 impl Reply {

@@ -5,7 +5,7 @@ use model::Gap;
 use super::subject::Subject;
 
 /// What may be read: where models lie and how llama-server was told to load them. No keys, tokens or addresses.
-const ALLOWED: [&str; 20] = [
+const ALLOWED: [&str; 21] = [
     "LLAMA_ARG_MODEL",
     "LLAMA_ARG_CTX_SIZE",
     "LLAMA_ARG_N_PARALLEL",
@@ -25,6 +25,7 @@ const ALLOWED: [&str; 20] = [
     "XDG_CACHE_HOME",
     "HOME",
     "LLAMA_CACHE",
+    "LLAMA_LOG_FILE",
     "LLAMA_SERVER_ROUTER_PORT",
 ];
 

@@ -39,8 +39,12 @@ pub(super) fn part(root: &OwnedFd, path: &str, offset: u64, len: u32) -> Result<
 
 /// Size and identity; needs no right to read the file.
 pub(super) fn meta(root: &OwnedFd, path: &str) -> Result<FileMeta, Gap> {
-    let found = File::from(beneath::find_regular(root.as_fd(), path)?);
-    let meta = found.metadata().map_err(|error| gap_of_io(&error))?;
+    meta_of(&File::from(beneath::find_regular(root.as_fd(), path)?))
+}
+
+/// The same of an open file.
+pub(super) fn meta_of(file: &File) -> Result<FileMeta, Gap> {
+    let meta = file.metadata().map_err(|error| gap_of_io(&error))?;
     Ok(FileMeta {
         dev: meta.dev(),
         ino: meta.ino(),

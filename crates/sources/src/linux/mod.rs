@@ -8,6 +8,7 @@
 //!
 //! It must not interpret what it reads beyond what the question asks for.
 
+mod apps;
 mod beneath;
 mod containers;
 mod device_names;
@@ -16,7 +17,9 @@ mod environment;
 mod errors;
 mod files;
 mod inline;
+mod journal;
 mod listeners;
+mod logs;
 mod maps;
 mod networks;
 mod open_files;
@@ -30,6 +33,7 @@ mod users;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use apps::Apps;
 pub(crate) use drm::DrmDriver;
 pub(crate) use inline::InlineReads;
 pub(crate) use place::Place;

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use model::{Gap, Text};
 use raw::{Endpoint, ProcessRef, Question, Reply, Root};
 
+use super::apps::Apps;
 use super::beneath;
 use super::errors::{gap, gap_of_process};
 use super::place::{Place, link_text};
 use super::subject::Subject;
 use super::{
-    containers, device_names, environment, files, listeners, maps, networks, open_files, stores,
-    users,
+    containers, device_names, environment, files, journal, listeners, logs, maps, networks,
+    open_files, stores, users,
 };
 use crate::http;
 use crate::posted::Reader;
@@ -23,11 +24,12 @@ const COMMAND_LINE_BOUND: usize = 128 * 1024;
 /// The posted reads.
 pub(crate) struct PostedReads {
     place: Arc<Place>,
+    apps: Apps,
 }
 
 impl PostedReads {
-    pub(crate) fn new(place: Arc<Place>) -> Self {
-        Self { place }
+    pub(crate) fn new(place: Arc<Place>, apps: Apps) -> Self {
+        Self { place, apps }
     }
 
     /// Reads something about a process that is the same one before and after.
@@ -142,6 +144,16 @@ impl Reader for PostedReads {
             Question::Container { runtime, id, owner } => {
                 containers::named(&self.place, *runtime, id, *owner)
             }
+            Question::Log { who, path, known } => self.of(*who, |subject| {
+                let file = logs::open(&self.place, subject, path)?;
+                logs::tail(&file, *known, raw::logs::kept).map(Reply::Log)
+            }),
+            // The journal of this machine tells nothing of a directory.
+            Question::Journal { .. } if self.place.is_directory() => Err(Gap::NotApplicable),
+            Question::Journal { unit, since_s } => journal::read(*unit, *since_s).map(Reply::Log),
+            Question::App { who, app, part } => self.of(*who, |subject| {
+                self.apps.read(&self.place, subject, app, *part)
+            }),
             Question::Http {
                 who,
                 port,

@@ -109,7 +109,7 @@ const WHO: ProcessRef = ProcessRef {
 
 fn posted_in(root: Option<&Path>, question: &Question) -> Result<Reply, Gap> {
     let place = Place::new(root.map(Path::to_owned));
-    PostedReads::new(Arc::new(place)).read(question)
+    PostedReads::new(Arc::new(place), Apps::new(&[])).read(question)
 }
 
 fn stat(pid: u32, start: u64) -> String {
