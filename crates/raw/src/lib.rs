@@ -23,8 +23,7 @@ pub use machine::{
 };
 pub use source::containers::{ContainerRecord, ContainerRuntime, StateFile};
 pub use source::drm;
+pub use source::endpoints::{BodyForm, Endpoint, MAX_ELEMENTS, MAX_FIELD_TEXT, MAX_FIELDS};
 pub use source::networks::{Forward, Forwarder, ForwarderProgram, Network};
 pub use source::nvml;
-pub use source::reads::{
-    Endpoint, FileMeta, HttpReply, Inline, Listener, ProcessRef, Question, Reply, Root,
-};
+pub use source::reads::{FileMeta, HttpReply, Inline, Listener, ProcessRef, Question, Reply, Root};

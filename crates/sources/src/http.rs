@@ -1,13 +1,12 @@
 //! A GET to a server on this machine's loopback, and nothing else.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use model::Gap;
 use raw::{Endpoint, HttpReply, Listener};
-use serde_json::Value;
 use ureq::Agent;
 
+mod kept;
 #[cfg(test)]
 mod tests;
 
@@ -44,7 +43,7 @@ fn get_within(listener: Listener, endpoint: Endpoint, timeout: Duration) -> Resu
     let body = body.read_to_vec().map_err(|error| gap(&error))?;
     Ok(HttpReply {
         status,
-        fields: kept(&body, endpoint.kept_fields()),
+        fields: kept::kept(&body, endpoint),
     })
 }
 
@@ -60,20 +59,4 @@ fn gap(error: &ureq::Error) -> Gap {
         },
         _ => Gap::Malformed,
     }
-}
-
-/// The fields of a JSON object by dotted path, where they are.
-fn kept(body: &[u8], fields: &[&str]) -> BTreeMap<String, Value> {
-    let Ok(body) = serde_json::from_slice::<Value>(body) else {
-        return BTreeMap::new();
-    };
-    let find = |path: &str| {
-        path.split('.')
-            .try_fold(&body, |value, name| value.get(name))
-            .cloned()
-    };
-    fields
-        .iter()
-        .filter_map(|path| Some(((*path).to_owned(), find(path)?)))
-        .collect()
 }

@@ -2,6 +2,7 @@
 
 pub mod containers;
 pub mod drm;
+pub mod endpoints;
 pub mod networks;
 pub mod nvml;
 pub mod reads;

@@ -8,6 +8,7 @@ use model::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::containers::{ContainerRecord, ContainerRuntime};
+use super::endpoints::Endpoint;
 use super::networks::{Forwarder, Network};
 
 /// A process by number and start time; an answer about another process under the same number is
@@ -146,38 +147,6 @@ pub enum Question {
 
 /// Longest read of a file in one question. A header's tensor table is read in such steps.
 pub const MAX_FILE_READ: u32 = 1 << 20;
-
-/// What may be asked of a model server. Every entry is a GET that changes nothing on it.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Endpoint {
-    /// `/props` of llama-server. Does not wake a sleeping server and resets no counter. The fields
-    /// kept are listed in [`Endpoint::kept_fields`]; the rest (chat template) is dropped.
-    LlamaProps,
-}
-
-impl Endpoint {
-    /// The path.
-    pub const fn path(self) -> &'static str {
-        match self {
-            Self::LlamaProps => "/props",
-        }
-    }
-
-    /// Fields of the reply that are kept, as dotted paths. Nothing else leaves the reader.
-    pub const fn kept_fields(self) -> &'static [&'static str] {
-        match self {
-            Self::LlamaProps => &[
-                "default_generation_settings.n_ctx",
-                "total_slots",
-                "model_path",
-                "model_alias",
-                "build_info",
-                "is_sleeping",
-                "role",
-            ],
-        }
-    }
-}
 
 impl Question {
     /// The question's name in a capture.
@@ -349,7 +318,8 @@ const fn is_false(value: &bool) -> bool {
 pub struct HttpReply {
     /// HTTP status.
     pub status: u16,
-    /// The kept fields as a flat JSON object by dotted path; empty where the body was not JSON.
+    /// The kept values by path, with the number of the element in place of `[]`, and the lengths of arrays by
+    /// the path up to `[]`; empty where the body was not what the endpoint answers.
     pub fields: std::collections::BTreeMap<String, serde_json::Value>,
 }
 
