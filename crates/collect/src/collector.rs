@@ -14,7 +14,7 @@ use crate::backends::{self, Evidence};
 use crate::drm::Drm;
 use crate::health;
 use crate::host::Host;
-use crate::models::{Findings, Models};
+use crate::models::{Asked, Findings, Models};
 use crate::nvml::{Nvml, Resting};
 use crate::processes::{Facts, Nested, Processes, reference};
 use crate::rest::Rest;
@@ -220,7 +220,7 @@ impl Collector {
         });
         let mut processes = Vec::new();
         guarded("models", &mut notices, || {
-            self.models.begin();
+            self.models.begin(now);
         });
         for (key, row) in &rows {
             let mut found = None;
@@ -271,7 +271,13 @@ impl Collector {
                     .started_us(who.start_ticks, self.facts.clock_ticks);
                 let facts = Facts::of(watched, &self.processes, started, now);
                 let runtimes = self.models.runtimes(key, watched, now);
-                let findings = self.models.of(machine, key, who, watched, now);
+                let asked = Asked {
+                    key,
+                    who,
+                    watched,
+                    measured: assemble::measured_vram(&row.charges),
+                };
+                let findings = self.models.of(machine, &asked, &self.processes, now);
                 (facts, Some(runtimes), findings)
             }
             _ => (

@@ -10,10 +10,6 @@ use model::{
 
 /// How a source names a model.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[allow(
-    dead_code,
-    reason = "servers without paths and logs are the next to be read"
-)]
 pub(super) enum Named {
     /// A file, by its path as the process sees it.
     File(Text),
@@ -66,6 +62,8 @@ pub(super) struct About {
     pub(super) said: Vec<Said>,
     /// A contradiction that the source knows of, as a sentence.
     pub(super) conflict: Option<Text>,
+    /// The source has several models and does not say whose which is: it counts only where it is joined.
+    pub(super) must_join: bool,
 }
 
 /// A part of a model's memory as a source reports it.

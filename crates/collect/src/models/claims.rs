@@ -17,10 +17,9 @@ use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
 use super::memory::{Inputs, segments};
-use super::reach::Forwarders;
 use super::runtimes;
-use super::server::Asked;
-use crate::processes::Watched;
+use super::servers::{About, Heard, Role, Servers};
+use crate::processes::{Processes, Watched};
 
 /// Most parts of a split model that are looked for.
 const MAX_PARTS: u32 = 64;
@@ -29,7 +28,7 @@ const MAX_PARTS: u32 = 64;
 #[derive(Default)]
 pub(crate) struct Models {
     files: Files,
-    forwarders: Forwarders,
+    servers: Servers,
     known: BTreeMap<ProcessKey, Known>,
 }
 
@@ -39,7 +38,7 @@ struct Known {
     runtimes: Result<Vec<Runtime>, Gap>,
     flags: Flags,
     candidates: Vec<Candidate>,
-    server: Asked,
+    role: Role,
     by_load: ByLoad,
 }
 
@@ -50,7 +49,7 @@ impl Default for Known {
             runtimes: Err(Gap::Pending),
             flags: Flags::default(),
             candidates: Vec::new(),
-            server: Asked::default(),
+            role: Role::default(),
             by_load: ByLoad::default(),
         }
     }
@@ -67,7 +66,22 @@ impl Known {
         self.runtimes = runtimes::runtimes(&watched.maps);
         self.flags = flags(watched);
         self.candidates = candidates(watched, &self.flags);
+        let folder = watched.links.answer().ok();
+        let folder = folder.and_then(|(_, reply)| crate::processes::link(reply, "cwd").ok());
+        let arguments = crate::processes::arguments(watched).unwrap_or_default();
+        let has_ai = self.runtimes.as_deref().is_ok_and(runtimes::have_ai);
+        self.role = Role::of(arguments, folder, has_ai);
     }
+}
+
+/// The process whose models are asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) key: ProcessKey,
+    pub(crate) who: ProcessRef,
+    pub(crate) watched: &'a Watched,
+    /// Its device memory on all devices, where every size is measured.
+    pub(crate) measured: Option<Bytes>,
 }
 
 /// What is known of one process's models.
@@ -99,22 +113,21 @@ impl Findings {
 
 impl Models {
     /// Starts a refresh.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self, now: Stamp) {
         self.files.begin();
-        self.forwarders.begin();
+        self.servers.begin(now);
     }
 
     /// Ends a refresh: forgets processes other than `keys`, which are sorted.
     pub(crate) fn end(&mut self, keys: &[ProcessKey]) {
         self.files.end();
+        self.servers.end(keys);
         self.known.retain(|key, _| keys.binary_search(key).is_ok());
     }
 
     /// Whether an answer is outstanding.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.files.is_waiting()
-            || self.forwarders.is_waiting()
-            || self.known.values().any(|known| known.server.is_waiting())
+        self.files.is_waiting() || self.servers.is_waiting()
     }
 
     /// The category of this process: as found now, or as its load decided a moment ago.
@@ -143,32 +156,37 @@ impl Models {
     pub(crate) fn of(
         &mut self,
         machine: &mut dyn Machine,
-        key: ProcessKey,
-        who: ProcessRef,
-        watched: &Watched,
+        process: &Asked<'_>,
+        processes: &Processes,
         now: Stamp,
     ) -> Findings {
+        let Asked {
+            key, who, watched, ..
+        } = *process;
         let settings = machine.facts().settings.clone();
         if !settings.models {
             return Findings::default();
         }
         let known = self.known.entry(key).or_default();
         known.renew(watched);
-        let said = if known.flags.is_server && settings.probe {
-            known
-                .server
-                .ask(machine, who, watched, &mut self.forwarders, now)
+        let heard = if settings.probe {
+            let about = About {
+                key,
+                who,
+                watched,
+                flags: &known.flags,
+                role: &known.role,
+                measured: process.measured,
+            };
+            self.servers.hear(machine, &about, processes, now)
         } else {
-            Err(None)
+            Heard::default()
         };
-        let (said, server_unasked) = match said {
-            Ok(said) => (Some(said), None),
-            Err(why_not) => (None, why_not),
-        };
-        let (server, mut claims) = match said {
-            Some(said) => (Some(said.server), said.claims),
-            None => (None, Vec::new()),
-        };
+        let Heard {
+            server,
+            mut claims,
+            unasked: server_unasked,
+        } = heard;
         let mut candidates = Vec::new();
         for claim in &mut claims {
             let Named::File(path) = &mut claim.named else {
@@ -217,7 +235,7 @@ impl Models {
             add_model(&mut findings, files, machine, who, parts, &joined, &sources);
         }
         // Words that show nothing and name nothing that is here are about something else.
-        unjoined.retain(|claim| claim.kind.is_some());
+        unjoined.retain(|claim| claim.kind.is_some() && !claim.about.must_join);
         while let Some(first) = unjoined.first().copied() {
             let same: Vec<&Claim> = unjoined
                 .extract_if(.., |claim| claim.named == first.named)

@@ -10,8 +10,8 @@ mod gathering;
 mod memory;
 mod reach;
 mod runtimes;
-mod server;
+mod servers;
 
 pub(crate) use category::categorise;
-pub(crate) use claims::{Findings, Models};
+pub(crate) use claims::{Asked, Findings, Models};
 pub(crate) use runtimes::no_runtimes;
