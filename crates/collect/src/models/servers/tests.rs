@@ -1,5 +1,9 @@
 //! What known servers are recognised by, what they are asked, and what their answers mean.
 
+mod harm;
+mod machine;
+mod meaning;
+
 use std::collections::BTreeMap;
 
 use super::spec::{SERVERS, serving};
