@@ -12,6 +12,7 @@ use raw::{Machine, ProcessRef, Root, Settings};
 
 use super::category::ByLoad;
 use super::claim::{Claim, Named, Target};
+use super::contradiction::named_but_not_mapped;
 use super::described::{Described, without_file};
 use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
@@ -245,6 +246,11 @@ impl Models {
                 findings.add_reported(&model, &same);
                 findings.models.push(model);
             }
+        }
+        // A server that answers for itself has one model; a parent's word is about the worker's file anyway.
+        let answers_itself = |server: &Server| server.answered_by.is_none();
+        if findings.server.as_ref().is_some_and(answers_itself) {
+            named_but_not_mapped(&mut findings.models);
         }
         findings
             .models

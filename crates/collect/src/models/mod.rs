@@ -3,6 +3,7 @@
 mod category;
 mod claim;
 mod claims;
+mod contradiction;
 mod described;
 mod files;
 mod flags;

@@ -1,6 +1,6 @@
 //! koboldcpp. It emulates Ollama, so what it says it is comes first.
 
-use model::EvidenceKind;
+use model::{EvidenceKind, ServerState};
 use raw::Endpoint;
 
 use super::super::claim::{About, Claim, Named};
@@ -38,10 +38,12 @@ fn plan(answers: &Answers<'_>, _: &Subject<'_>) -> Plan {
 }
 
 fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: Word<'_>) {
+    let Word { server, claims } = word;
     if !is_kobold(answers) {
+        // Somebody else on its port.
+        server.state = ServerState::Unreachable;
         return;
     }
-    let Word { server, claims } = word;
     if let Some(version) = answers.ok(Endpoint::KoboldVersion) {
         let said = version.said("version", "/api/extra/version", "version");
         server.said.extend(said);

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use model::{Gap, Origin, OriginKind, Stamp, Text};
 use raw::nvml::NvmlSweep;
 use raw::{
-    Answer, Ended, Endpoint, HttpReply, Inline, Listener, Machine, MachineFacts, Published,
-    Question, Reply, Settings, Stamped, Tick, TickPlan,
+    Answer, Ended, Endpoint, FileMeta, HttpReply, Inline, Listener, Machine, MachineFacts,
+    Published, Question, Reply, Settings, Stamped, Tick, TickPlan,
 };
 use serde_json::Value;
 
@@ -61,6 +61,8 @@ pub(super) struct Simulated {
     pub(super) now: Stamp,
     pub(super) tasks: BTreeMap<u32, Task>,
     pub(super) answers: Answers,
+    /// Files by their inode; their content cannot be read.
+    pub(super) files: BTreeMap<&'static str, u64>,
     /// Second, process and endpoint of each GET.
     pub(super) asked: Vec<(u64, u32, Endpoint)>,
     processes: Processes,
@@ -74,6 +76,7 @@ struct Side<'a> {
     now: Stamp,
     tasks: &'a BTreeMap<u32, Task>,
     answers: &'a Answers,
+    files: &'a BTreeMap<&'static str, u64>,
     asked: &'a mut Vec<(u64, u32, Endpoint)>,
 }
 
@@ -113,6 +116,12 @@ impl Machine for Side<'_> {
         let value = match question {
             Question::CommandLine(_) => Reply::text(&task.arguments),
             Question::Environment(_) => Reply::text(""),
+            Question::Stat { path, .. } => Reply::Meta(FileMeta {
+                dev: 1,
+                ino: *self.files.get(&**path).ok_or(Gap::NotPresent)?,
+                size: 1_000,
+                mtime_ns: 0,
+            }),
             Question::Links(_) => Reply::Links(vec![("cwd".into(), "/".into())]),
             Question::OpenFiles(_) => Reply::Links(Vec::new()),
             Question::Maps(_) => {
@@ -170,6 +179,7 @@ impl Simulated {
             },
             tasks: tasks.into_iter().collect(),
             answers: BTreeMap::new(),
+            files: BTreeMap::new(),
             asked: Vec::new(),
             processes: Processes::default(),
             models: Models::default(),
@@ -200,6 +210,7 @@ impl Simulated {
             now,
             tasks: &self.tasks,
             answers: &self.answers,
+            files: &self.files,
             asked: &mut self.asked,
         };
         let mut keys: Vec<_> = pids

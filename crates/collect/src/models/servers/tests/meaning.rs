@@ -486,3 +486,43 @@ fn tgi_and_docker_name_their_model() {
     );
     assert_eq!(model.label, EvidenceLabel::Confirmed);
 }
+
+#[test]
+fn a_server_that_names_another_file_than_it_has_mapped_contradicts_itself() {
+    for (files, line, is_told) in [
+        (
+            vec![("/m.gguf", 1), ("/other.gguf", 2)],
+            "llama-server",
+            true,
+        ),
+        // One file under two names.
+        (
+            vec![("/m.gguf", 1), ("/other.gguf", 1)],
+            "llama-server",
+            false,
+        ),
+        // Not visible here.
+        (vec![("/other.gguf", 2)], "llama-server", false),
+        (
+            vec![("/m.gguf", 1), ("/other.gguf", 2)],
+            "llama-server|--model-draft|/other.gguf",
+            false,
+        ),
+    ] {
+        let task = Task::new("llama-server", line)
+            .at(8080)
+            .mapping("/other.gguf");
+        let mut machine = llama(json!([]));
+        machine.tasks.insert(PID, task);
+        machine.files.extend(files.clone());
+        let found = &machine.after(4, &[PID])[&PID];
+        let told: Vec<&str> = found
+            .models
+            .iter()
+            .filter_map(|model| model.conflict.as_deref())
+            .collect();
+        let sentence = "the server names /m.gguf, but the process has /other.gguf mapped";
+        let expected: &[&str] = if is_told { &[sentence] } else { &[] };
+        assert_eq!(told, expected, "{line} {files:?}");
+    }
+}
