@@ -123,7 +123,9 @@ impl Endpoint {
                     "default_generation_settings.n_ctx",
                     "total_slots",
                     "model_path",
+                    // A list in newer builds.
                     "model_alias",
+                    "model_alias[]",
                     "model_ftype",
                     "build_info",
                     "is_sleeping",

@@ -120,9 +120,9 @@ fn read(answers: &Answers<'_>, _: &Asking<'_>, word: Word<'_>) {
             detail: "/props model_path".into(),
             at: props.at,
             about: About {
-                said: props
-                    .said("alias", "/props model_alias", "model_alias")
-                    .into_iter()
+                said: ["model_alias", "model_alias[0]"]
+                    .iter()
+                    .filter_map(|path| props.said("alias", "/props model_alias", path))
                     .collect(),
                 ..About::default()
             },
