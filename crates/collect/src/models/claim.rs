@@ -14,6 +14,10 @@ pub(super) enum Named {
     /// A file, by its path as the process sees it.
     File(Text),
     /// A blob, by its SHA-256 in hexadecimal: joined to a file that carries that name.
+    #[allow(
+        dead_code,
+        reason = "servers tell no digests of files; logs and stores of blobs do"
+    )]
     Blob(Text),
     /// An identifier of the source's own: joined to a model that a store calls exactly that.
     Id(Text),

@@ -69,9 +69,10 @@ impl Known {
         self.candidates = candidates(watched, &self.flags);
         let folder = watched.links.answer().ok();
         let folder = folder.and_then(|(_, reply)| crate::processes::link(reply, "cwd").ok());
-        let arguments = crate::processes::arguments(watched).unwrap_or_default();
         let has_ai = self.runtimes.as_deref().is_ok_and(runtimes::have_ai);
-        self.role = Role::of(arguments, folder, has_ai);
+        let arguments = crate::processes::arguments(watched);
+        let role = |arguments| Role::of(arguments, folder, has_ai);
+        self.role = arguments.map_or_else(Role::default, role);
     }
 }
 

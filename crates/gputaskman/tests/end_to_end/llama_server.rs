@@ -3,7 +3,7 @@
 //! `GPUTASKMAN_TEST_PYTHON` names a Python that has the server (`xllamacpp`) and the writer of model files (`gguf`);
 //! `.ci/run python` makes one. Without it the test says that it was skipped.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use fake_nvml::{Device, Generation, Kind, Process, Scenario};
 use serde_json::{Value, json};
 
-use crate::support::{Folder, Program, driver};
+use crate::support::{Folder, Program, driver, skipped};
 
 const MIB: u64 = 1 << 20;
 
@@ -59,11 +59,7 @@ fn free_port() -> u16 {
 fn python() -> Option<String> {
     let python = std::env::var("GPUTASKMAN_TEST_PYTHON").ok();
     if python.is_none() {
-        writeln!(
-            std::io::stderr(),
-            "SKIPPED: real_llama_server: GPUTASKMAN_TEST_PYTHON is not set"
-        )
-        .unwrap();
+        skipped("real_llama_server: GPUTASKMAN_TEST_PYTHON is not set");
     }
     python
 }
@@ -152,7 +148,7 @@ fn a_real_server_is_shown_with_its_model_weights_and_cache_each_in_its_class() {
 }
 
 /// How long a server of this test may take to fall asleep after its idle second, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[test]
 fn a_real_server_falls_asleep_while_it_is_watched_and_stays_asleep() {

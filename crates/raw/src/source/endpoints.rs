@@ -26,7 +26,7 @@ pub enum Endpoint {
     VllmVersion,
     /// `/get_server_info` of SGLang.
     SglangInfo,
-    /// `/server_info` of `SGLang`, the later name of the same.
+    /// `/server_info` of SGLang, the later name of the same.
     SglangServerInfo,
     /// `/info` of text-generation-inference.
     TgiInfo,

@@ -176,7 +176,7 @@ fn without_end(stream: &mut TcpStream, head: &str, chunk: &[u8]) {
 #[test]
 fn a_body_that_never_ends_is_bounded_in_bytes_and_in_time() {
     let endless = ask("127.0.0.1", LONG, |stream| {
-        without_end(stream, "Connection: close", &[b'1'; 64 * 1024]);
+        without_end(stream, "Connection: close", &vec![b'1'; 64 * 1024]);
     });
     assert_eq!(endless.reply, Err(Gap::OverBound));
     let promised = ask("127.0.0.1", LONG, |stream| {
@@ -184,7 +184,7 @@ fn a_body_that_never_ends_is_bounded_in_bytes_and_in_time() {
         without_end(
             stream,
             &format!("Content-Length: {length}"),
-            &[b'1'; 64 * 1024],
+            &vec![b'1'; 64 * 1024],
         );
     });
     assert_eq!(promised.reply, Err(Gap::OverBound));

@@ -48,7 +48,7 @@ fn plan(answers: &Answers<'_>, _: &Subject<'_>) -> Plan {
 
 const POOL: &str = "/system_stats torch_vram_total";
 
-fn read(answers: &Answers<'_>, _: &Asking<'_>, word: Word<'_>) {
+fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
     let Word { server, claims } = word;
     if let Some(queue) = answers.ok(Endpoint::ComfyPrompt) {
         let said = queue.said(

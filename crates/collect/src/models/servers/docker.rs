@@ -20,7 +20,7 @@ pub(super) const SPEC: Spec = Spec {
     read,
 };
 
-fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: Word<'_>) {
+fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: &mut Word<'_>) {
     let Some(ps) = answers.ok(Endpoint::DockerPs).filter(|_| !asking.is_server) else {
         return;
     };

@@ -37,7 +37,7 @@ fn plan(answers: &Answers<'_>, _: &Subject<'_>) -> Plan {
     plan
 }
 
-fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: Word<'_>) {
+fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: &mut Word<'_>) {
     let Word { server, claims } = word;
     if !is_kobold(answers) {
         // Somebody else on its port.
@@ -52,7 +52,7 @@ fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: Word<'_>) {
         let tokens = it.context("value")?;
         Some(it.reported(tokens, "/api/extra/true_max_context_length"))
     });
-    set(&mut server.context, context.clone());
+    set(&mut server.context, context);
     if let Some(perf) = answers.ok(Endpoint::KoboldPerf) {
         // One request at a time.
         let busy = match perf.number("idle") {

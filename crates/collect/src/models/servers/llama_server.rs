@@ -74,7 +74,7 @@ fn plan(answers: &Answers<'_>, subject: &Subject<'_>) -> Plan {
     plan
 }
 
-fn read(answers: &Answers<'_>, _: &Asking<'_>, word: Word<'_>) {
+fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
     let Some(props) = answers.ok(Endpoint::LlamaProps) else {
         return;
     };

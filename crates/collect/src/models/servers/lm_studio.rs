@@ -72,7 +72,7 @@ struct Loaded {
     said: Vec<Said>,
 }
 
-fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: Word<'_>) {
+fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: &mut Word<'_>) {
     let (fields, loaded, detail) = if let Some(fields) = answers.ok(Endpoint::LmStudioV1) {
         (fields, newer(&fields), "/api/v1/models loaded_instances")
     } else if let Some(fields) = answers.ok(Endpoint::LmStudioV0) {

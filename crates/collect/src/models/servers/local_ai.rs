@@ -23,7 +23,7 @@ fn is_local_ai(program: &str) -> bool {
     ["local-ai", "localai"].contains(&program)
 }
 
-fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: Word<'_>) {
+fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: &mut Word<'_>) {
     let Some(system) = answers.ok(Endpoint::LocalAiSystem) else {
         return;
     };

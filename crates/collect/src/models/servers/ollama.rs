@@ -30,7 +30,7 @@ fn works(subject: &Subject<'_>) -> bool {
         || (program == "ollama" && subject.has("runner"))
 }
 
-fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: Word<'_>) {
+fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: &mut Word<'_>) {
     let Some(ps) = answers.ok(Endpoint::OllamaPs) else {
         return;
     };

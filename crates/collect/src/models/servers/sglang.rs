@@ -35,14 +35,14 @@ fn plan(answers: &Answers<'_>, _: &Subject<'_>) -> Plan {
     plan
 }
 
-fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: Word<'_>) {
+fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: &mut Word<'_>) {
     let of = |endpoint| answers.ok(endpoint);
     let info = of(Endpoint::SglangInfo).or_else(|| of(Endpoint::SglangServerInfo));
     let Some(info) = info else { return };
     let Word { server, claims } = word;
     let context = info.context("context_length");
     let context = context.map(|tokens| info.reported(tokens, "/server_info context_length"));
-    set(&mut server.context, context.clone());
+    set(&mut server.context, context);
     let slots = info.slots("max_running_requests");
     set(
         &mut server.slots,

@@ -24,8 +24,7 @@ impl Subject<'_> {
     pub(super) fn program(&self) -> String {
         self.arguments
             .first()
-            .map(|it| base(it))
-            .unwrap_or_default()
+            .map_or_else(String::new, |it| base(it))
     }
 
     /// Last parts of the program's path and of the next two arguments: a script, or a module behind `-m`.
@@ -124,7 +123,7 @@ pub(super) struct Spec {
     /// What to ask, from what was answered so far.
     pub(super) plan: fn(&Answers<'_>, &Subject<'_>) -> Plan,
     /// What its answers mean; called when one of `first` was answered.
-    pub(super) read: fn(&Answers<'_>, &Asking<'_>, Word<'_>),
+    pub(super) read: fn(&Answers<'_>, &Asking<'_>, &mut Word<'_>),
 }
 
 impl Spec {

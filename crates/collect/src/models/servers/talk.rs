@@ -71,9 +71,8 @@ impl Line {
         let after_ms = match self.state() {
             None | Some(EndpointState::Ok | EndpointState::NotAsked) => every_ms,
             Some(EndpointState::Loading) => LOADING_MS,
-            Some(EndpointState::Failed(_)) => FAILED_MS,
-            // Of errors of its own some pass.
-            Some(EndpointState::Unexpected(500..)) => FAILED_MS,
+            // Of a server's own errors some pass.
+            Some(EndpointState::Failed(_) | EndpointState::Unexpected(500..)) => FAILED_MS,
             Some(
                 EndpointState::Disabled | EndpointState::KeyRequired | EndpointState::Unexpected(_),
             ) => REFUSED_MS,
@@ -284,11 +283,11 @@ impl Talk {
         };
         let mut claims = Vec::new();
         if is_ok {
-            let word = Word {
+            let mut word = Word {
                 server: &mut server,
                 claims: &mut claims,
             };
-            (spec.read)(&answers, asking, word);
+            (spec.read)(&answers, asking, &mut word);
         }
         Ok((server, claims))
     }

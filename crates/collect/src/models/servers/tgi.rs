@@ -30,14 +30,14 @@ fn is_its(subject: &Subject<'_>) -> bool {
         .any(|name| name.starts_with("text-generation-"))
 }
 
-fn read(answers: &Answers<'_>, _: &Asking<'_>, word: Word<'_>) {
+fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
     let Some(info) = answers.ok(Endpoint::TgiInfo) else {
         return;
     };
     let Word { server, claims } = word;
     let context = info.context("max_total_tokens");
     let context = context.map(|tokens| info.reported(tokens, "/info max_total_tokens"));
-    set(&mut server.context, context.clone());
+    set(&mut server.context, context);
     let slots = info.slots("max_concurrent_requests");
     set(
         &mut server.slots,

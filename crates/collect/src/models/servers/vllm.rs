@@ -42,7 +42,7 @@ fn plan(answers: &Answers<'_>, _: &Subject<'_>) -> Plan {
 const MODELS: &str = "/v1/models";
 const SPEED: &str = "/metrics difference of vllm:generation_tokens_total";
 
-fn read(answers: &Answers<'_>, _: &Asking<'_>, word: Word<'_>) {
+fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
     let Word { server, claims } = word;
     if let Some(models) = answers.ok(Endpoint::VllmModels) {
         // Adapters are listed beside the model that they belong to.
@@ -51,7 +51,7 @@ fn read(answers: &Answers<'_>, _: &Asking<'_>, word: Word<'_>) {
             let at = |field: &str| format!("{one}.{field}");
             let context = models.context(&at("max_model_len"));
             let context = context.map(|tokens| models.reported(tokens, "/v1/models max_model_len"));
-            set(&mut server.context, context.clone());
+            set(&mut server.context, context);
             let id = models.text(&at("id"));
             if let Some(root) = models.text(&at("root")).or(id) {
                 claims.push(Claim {
