@@ -113,6 +113,20 @@ fn receipt(charges: &[Charge], findings: &Findings) -> Option<model::receipt::Re
     )
 }
 
+/// The device memory of a process on all its devices; `None` where a size is not known, or not measured as its own.
+pub(crate) fn measured_vram(charges: &[Charge]) -> Option<Bytes> {
+    let mut sum = Bytes(0);
+    for charge in charges {
+        let size = charge
+            .memory
+            .vram
+            .known()
+            .and_then(ChargedBytes::measured)?;
+        sum = Bytes(sum.0.saturating_add(size.0));
+    }
+    (!charges.is_empty()).then_some(sum)
+}
+
 /// Fills in what of a device depends on its processes.
 pub(crate) fn account(
     device: &mut Device,

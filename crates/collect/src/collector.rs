@@ -14,7 +14,7 @@ use crate::backends::{self, Evidence};
 use crate::drm::Drm;
 use crate::health;
 use crate::host::Host;
-use crate::models::{Around, Findings, Models};
+use crate::models::{Around, Asked, Findings, Models};
 use crate::nvml::{Nvml, Resting};
 use crate::processes::{Facts, Nested, Processes, reference};
 use crate::rest::Rest;
@@ -220,7 +220,7 @@ impl Collector {
         });
         let mut processes = Vec::new();
         guarded("models", &mut notices, || {
-            self.models.begin();
+            self.models.begin(now);
         });
         let places: Vec<(PciAddress, u32)> = devices
             .iter()
@@ -279,11 +279,17 @@ impl Collector {
                     .started_us(who.start_ticks, self.facts.clock_ticks);
                 let facts = Facts::of(watched, &self.processes, started, now);
                 let runtimes = self.models.runtimes(key, watched, now);
-                let around = Around {
-                    started_us: started,
-                    devices: places,
+                let asked = Asked {
+                    key,
+                    who,
+                    watched,
+                    measured: assemble::measured_vram(&row.charges),
+                    around: Around {
+                        started_us: started,
+                        devices: places,
+                    },
                 };
-                let findings = self.models.of(machine, key, who, watched, around, now);
+                let findings = self.models.of(machine, &asked, &self.processes, now);
                 (facts, Some(runtimes), findings)
             }
             _ => (

@@ -23,12 +23,12 @@ pub use machine::{
 };
 pub use source::containers::{ContainerRecord, ContainerRuntime, StateFile};
 pub use source::drm;
+pub use source::endpoints::{BodyForm, Endpoint, MAX_ELEMENTS, MAX_FIELD_TEXT, MAX_FIELDS};
 pub use source::model_files::ModelFile;
 pub use source::networks::{Forward, Forwarder, ForwarderProgram, Network};
 pub use source::nvml;
 pub use source::reads::{
-    AppPart, Endpoint, FileMeta, HttpReply, Inline, JournalUnit, Listener, ProcessRef, Question,
-    Reply, Root,
+    AppPart, FileMeta, HttpReply, Inline, JournalUnit, Listener, ProcessRef, Question, Reply, Root,
 };
 pub use source::stores::{
     Folder, FolderEntry, FolderEntryKind, MAX_FOLDER_NAMES, MAX_MANIFEST_ENTRIES, ManifestEntry,

@@ -145,20 +145,40 @@ pub fn formats(input: &[u8]) -> Verdict {
     verdict
 }
 
-/// What is kept of a model server's reply.
+/// What is kept of a model server's reply, by every question in its turn.
 pub fn http_body(input: &[u8]) -> Verdict {
-    let endpoint = Endpoint::LlamaProps;
-    let kept = endpoint.kept(input);
-    let listed = |name: &String| endpoint.kept_fields().contains(&name.as_str());
-    assert!(
-        kept.keys().all(listed),
-        "a field that is not listed was kept"
-    );
-    if kept.is_empty() {
-        Verdict::Refused
-    } else {
-        Verdict::Accepted
+    let mut verdict = Verdict::Refused;
+    for endpoint in Endpoint::ALL {
+        let kept = endpoint.kept(input);
+        for name in kept.keys() {
+            assert!(
+                endpoint.kept_fields().iter().any(|path| is_of(name, path)),
+                "{name} is not listed and was kept"
+            );
+            verdict = Verdict::Accepted;
+        }
+        assert!(kept.len() <= raw::MAX_FIELDS, "more is kept than may be");
     }
+    verdict
+}
+
+/// Whether a kept name is a value of this path, or the length of an array on it.
+fn is_of(name: &str, path: &str) -> bool {
+    let mut plain = String::new();
+    let mut rest = name;
+    while let Some((before, after)) = rest.split_once('[') {
+        let Some((_, behind)) = after.split_once(']') else {
+            return false;
+        };
+        plain.push_str(before);
+        plain.push_str("[]");
+        rest = behind;
+    }
+    plain.push_str(rest);
+    path == plain
+        || path
+            .strip_prefix(plain.as_str())
+            .is_some_and(|more| plain.ends_with("[]") && (more.is_empty() || more.starts_with('.')))
 }
 
 /// The redaction of GGUF headers: the reader must come to the same end over what it lets through.

@@ -10,14 +10,14 @@ use model::{
 
 /// How a source names a model.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[allow(
-    dead_code,
-    reason = "servers without paths and logs are the next to be read"
-)]
 pub(super) enum Named {
     /// A file, by its path as the process sees it.
     File(Text),
     /// A blob, by its SHA-256 in hexadecimal: joined to a file that carries that name.
+    #[allow(
+        dead_code,
+        reason = "servers tell no digests of files; logs and stores of blobs do"
+    )]
     Blob(Text),
     /// An identifier of the source's own: joined to a model that a store calls exactly that.
     Id(Text),
@@ -66,6 +66,8 @@ pub(super) struct About {
     pub(super) said: Vec<Said>,
     /// A contradiction that the source knows of, as a sentence.
     pub(super) conflict: Option<Text>,
+    /// The source has several models and does not say whose which is: it counts only where it is joined.
+    pub(super) must_join: bool,
 }
 
 /// A part of a model's memory as a source reports it.

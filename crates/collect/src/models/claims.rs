@@ -14,6 +14,7 @@ use raw::{Machine, ProcessRef, Root, Settings};
 use super::apps::{App, adapter_of};
 use super::category::{ByLoad, Found, of_program};
 use super::claim::{Claim, Named, Target};
+use super::contradiction::named_but_not_mapped;
 use super::described::{Described, without_file};
 use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
@@ -23,11 +24,10 @@ use super::mapped::{Extents, Silent, extents, split};
 use super::memory::{Inputs, segments};
 use super::other_formats;
 use super::patterns::Program;
-use super::reach::Forwarders;
 use super::runtimes;
-use super::server::Asked;
+use super::servers::{About, Heard, Role, Servers};
 use super::stores::{Homes, Stores};
-use crate::processes::Watched;
+use crate::processes::{Processes, Watched};
 
 /// Most parts of a split model that are looked for.
 const MAX_PARTS: u32 = 64;
@@ -36,7 +36,7 @@ const MAX_PARTS: u32 = 64;
 #[derive(Default)]
 pub(crate) struct Models {
     files: Files,
-    forwarders: Forwarders,
+    servers: Servers,
     stores: Stores,
     known: BTreeMap<ProcessKey, Known>,
     /// Adapters of applications; read once.
@@ -57,7 +57,7 @@ struct Known {
     /// Where stores may be besides.
     homes: Homes,
     candidates: Vec<Candidate>,
-    server: Asked,
+    role: Role,
     logs: Logs,
     app: App,
     /// Which adapter describes the process, and by which generation of its answers.
@@ -76,7 +76,7 @@ impl Default for Known {
             extents: Extents::default(),
             homes: Homes::default(),
             candidates: Vec::new(),
-            server: Asked::default(),
+            role: Role::default(),
             logs: Logs::default(),
             app: App::default(),
             adapter: None,
@@ -110,7 +110,24 @@ impl Known {
         let environment = watched.environment.text().ok();
         self.homes = Homes::of(environment.as_ref().map(|(_, text)| &**text));
         self.candidates = candidates(watched, &self.flags);
+        let folder = watched.links.answer().ok();
+        let folder = folder.and_then(|(_, reply)| crate::processes::link(reply, "cwd").ok());
+        let has_ai = self.runtimes.as_deref().is_ok_and(runtimes::have_ai);
+        let arguments = crate::processes::arguments(watched);
+        let role = |arguments| Role::of(arguments, folder, has_ai);
+        self.role = arguments.map_or_else(Role::default, role);
     }
+}
+
+/// The process whose models are asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) key: ProcessKey,
+    pub(crate) who: ProcessRef,
+    pub(crate) watched: &'a Watched,
+    /// Its device memory on all devices, where every size is measured.
+    pub(crate) measured: Option<Bytes>,
+    pub(crate) around: Around<'a>,
 }
 
 /// What is known of one process's models.
@@ -153,9 +170,9 @@ impl Findings {
 
 impl Models {
     /// Starts a refresh.
-    pub(crate) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self, now: Stamp) {
         self.files.begin();
-        self.forwarders.begin();
+        self.servers.begin(now);
         self.stores.begin();
         let known = self.known.values();
         self.runners = known.filter(|known| known.logs.is_runner()).count();
@@ -165,17 +182,19 @@ impl Models {
     pub(crate) fn end(&mut self, keys: &[ProcessKey]) {
         self.files.end();
         self.stores.end();
+        self.servers.end(keys);
         self.known.retain(|key, _| keys.binary_search(key).is_ok());
     }
 
     /// Whether an answer is outstanding.
     pub(crate) fn is_waiting(&self) -> bool {
         self.files.is_waiting()
-            || self.forwarders.is_waiting()
+            || self.servers.is_waiting()
             || self.stores.is_waiting()
-            || self.known.values().any(|known| {
-                known.server.is_waiting() || known.logs.is_waiting() || known.app.is_waiting()
-            })
+            || self
+                .known
+                .values()
+                .any(|known| known.logs.is_waiting() || known.app.is_waiting())
     }
 
     /// The category of this process: as found now, or as its load decided a moment ago.
@@ -204,12 +223,17 @@ impl Models {
     pub(crate) fn of(
         &mut self,
         machine: &mut dyn Machine,
-        key: ProcessKey,
-        who: ProcessRef,
-        watched: &Watched,
-        around: Around<'_>,
+        process: &Asked<'_>,
+        processes: &Processes,
         now: Stamp,
     ) -> Findings {
+        let Asked {
+            key,
+            who,
+            watched,
+            around,
+            ..
+        } = *process;
         let settings = machine.facts().settings.clone();
         if !settings.models {
             return Findings::default();
@@ -219,21 +243,24 @@ impl Models {
             .get_or_insert_with(|| raw::apps::all(&settings.adapters).into());
         let known = self.known.entry(key).or_default();
         known.renew(watched);
-        let said = if known.flags.is_server && settings.probe {
-            known
-                .server
-                .ask(machine, who, watched, &mut self.forwarders, now)
+        let heard = if settings.probe {
+            let about = About {
+                key,
+                who,
+                watched,
+                flags: &known.flags,
+                role: &known.role,
+                measured: process.measured,
+            };
+            self.servers.hear(machine, &about, processes, now)
         } else {
-            Err(None)
+            Heard::default()
         };
-        let (said, server_unasked) = match said {
-            Ok(said) => (Some(said), None),
-            Err(why_not) => (None, why_not),
-        };
-        let (server, mut claims) = match said {
-            Some(said) => (Some(said.server), said.claims),
-            None => (None, Vec::new()),
-        };
+        let Heard {
+            server,
+            mut claims,
+            unasked: server_unasked,
+        } = heard;
         let mut logged = known.logs.claims(
             machine,
             who,
@@ -319,6 +346,7 @@ impl Models {
         let shown = unjoined.iter().filter(|claim| claim.kind.is_some());
         let shown: Vec<Named> = shown.map(|claim| claim.named.clone()).collect();
         unjoined.retain(|claim| shown.contains(&claim.named));
+        unjoined.retain(|claim| !claim.about.must_join);
         while let Some(first) = unjoined.first().copied() {
             let same: Vec<&Claim> = unjoined
                 .extract_if(.., |claim| claim.named == first.named)
@@ -328,6 +356,11 @@ impl Models {
                 findings.add_reported(&model, &same);
                 findings.models.push(model);
             }
+        }
+        // A server that answers for itself has one model; a parent's word is about the worker's file anyway.
+        let answers_itself = |server: &Server| server.answered_by.is_none();
+        if findings.server.as_ref().is_some_and(answers_itself) {
+            named_but_not_mapped(&mut findings.models);
         }
         findings
             .models

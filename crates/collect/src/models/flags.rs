@@ -14,8 +14,6 @@ pub(super) struct Flags {
     pub(super) is_llama: bool,
     /// Whether everything that can set them was readable, so that an unset one is the default.
     pub(super) complete: bool,
-    /// Whether the program serves HTTP.
-    pub(super) is_server: bool,
     /// The file that it writes its log to.
     pub(super) log_file: Option<Text>,
     pub(super) context: Option<u64>,
@@ -237,12 +235,6 @@ impl Flags {
                 self.models.push(("argument", value.into()));
             }
         }
-        // Ollama itself speaks another interface.
-        self.is_server = self.is_llama
-            && arguments.iter().take(3).any(|argument| {
-                let name = file_name(argument);
-                name.contains("llama-server") || name.contains("llama_server")
-            });
     }
 
     /// Fills in the defaults that hold for every build, where nothing unread could change them.
@@ -307,10 +299,7 @@ mod tests {
             (flags.type_k, flags.type_v),
             (Some(CacheType::Q8_0), Some(CacheType::F16))
         );
-        assert_eq!(
-            (flags.unified, flags.swa_full, flags.is_server),
-            (Some(false), true, true)
-        );
+        assert_eq!((flags.unified, flags.swa_full), (Some(false), true));
     }
 
     #[test]

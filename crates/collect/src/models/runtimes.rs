@@ -77,10 +77,13 @@ fn found(text: &str, program: &Program) -> Vec<Runtime> {
 
 /// Whether any of these runtimes makes an AI workload likely.
 pub(super) fn any_ai(runtimes: &Reading<Measured<Vec<Runtime>>>) -> bool {
+    runtimes.value().is_some_and(|found| have_ai(found))
+}
+
+/// The same of a plain list.
+pub(super) fn have_ai(found: &[Runtime]) -> bool {
     let is_ai = |name: &str| RUNTIMES.iter().any(|known| known.ai && known.name == name);
-    runtimes
-        .value()
-        .is_some_and(|found| found.iter().any(|runtime| is_ai(runtime.name)))
+    found.iter().any(|runtime| is_ai(runtime.name))
 }
 
 #[cfg(test)]

@@ -149,3 +149,9 @@ pub(crate) fn command_line(reply: &Reply) -> Option<Vec<Text>> {
     }
     Some(trimmed.split('\0').map(Text::from).collect())
 }
+
+/// The arguments of a process, where they are known.
+pub(crate) fn arguments(watched: &Watched) -> Option<Vec<Text>> {
+    let (_, reply) = watched.command_line.answer().ok()?;
+    command_line(reply)
+}

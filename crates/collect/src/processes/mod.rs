@@ -7,7 +7,7 @@ mod nested;
 mod poll;
 mod watched;
 
-pub(crate) use facts::{Facts, command_line, link};
+pub(crate) use facts::{Facts, arguments, command_line, link};
 pub(crate) use nested::Nested;
 pub(crate) use poll::Poll;
-pub(crate) use watched::{Processes, Watched, reference};
+pub(crate) use watched::{Identity, Processes, Watched, reference};

@@ -195,7 +195,8 @@ impl Processes {
 }
 
 impl Watched {
-    fn new(machine: &mut dyn Machine, pid: u32, identity: Identity) -> Self {
+    /// Process `pid`, of which nothing has been asked yet but who it is.
+    pub(crate) fn new(machine: &mut dyn Machine, pid: u32, identity: Identity) -> Self {
         Self {
             identity,
             user_id: text(machine, &Inline::Status(pid)).and_then(|(text, at)| {
@@ -233,7 +234,8 @@ impl Watched {
         ]
     }
 
-    fn is_waiting(&self) -> bool {
+    /// Whether an answer is outstanding.
+    pub(crate) fn is_waiting(&self) -> bool {
         [
             &self.command_line,
             &self.environment,
@@ -249,12 +251,7 @@ impl Watched {
     fn refresh(&mut self, machine: &mut dyn Machine, key: ProcessKey, now: Stamp) {
         let Some(who) = reference(key) else { return };
         let files_every_ms = self.files_every_ms();
-        let mut changed = self.command_line.ask(
-            machine,
-            || Question::CommandLine(who),
-            now,
-            COMMAND_LINE_EVERY_MS,
-        );
+        let mut changed = self.ask_command_line(machine, who, now);
         changed |= self
             .links
             .ask(machine, || Question::Links(who), now, FACTS_EVERY_MS);
@@ -264,16 +261,30 @@ impl Watched {
         changed |=
             self.environment
                 .ask(machine, || Question::Environment(who), now, FACTS_EVERY_MS);
-        self.listeners.ask(
-            machine,
-            || Question::Listeners(who),
-            now,
-            LISTENERS_EVERY_MS,
-        );
+        self.ask_listeners(machine, who, now);
         if changed {
             self.generation += 1;
         }
         self.ask_maps(machine, who, now);
+    }
+
+    /// Asks for its command line where it is time to. Whether it is another now.
+    pub(crate) fn ask_command_line(
+        &mut self,
+        machine: &mut dyn Machine,
+        who: ProcessRef,
+        now: Stamp,
+    ) -> bool {
+        let question = || Question::CommandLine(who);
+        self.command_line
+            .ask(machine, question, now, COMMAND_LINE_EVERY_MS)
+    }
+
+    /// Asks for its ports where it is time to.
+    pub(crate) fn ask_listeners(&mut self, machine: &mut dyn Machine, who: ProcessRef, now: Stamp) {
+        let question = || Question::Listeners(who);
+        self.listeners
+            .ask(machine, question, now, LISTENERS_EVERY_MS);
     }
 
     fn files_every_ms(&self) -> u64 {

@@ -3,15 +3,16 @@
 //! `GPUTASKMAN_TEST_PYTHON` names a Python that has the server (`xllamacpp`) and the writer of model files (`gguf`);
 //! `.ci/run python` makes one. Without it the test says that it was skipped.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use fake_nvml::{Device, Generation, Kind, Process, Scenario};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Folder, Program, driver};
+use crate::support::{Folder, Program, driver, skipped};
 
 const MIB: u64 = 1 << 20;
 
@@ -19,13 +20,14 @@ const MIB: u64 = 1 << 20;
 struct Server(Child);
 
 impl Server {
-    fn start(python: &str, model: &Path, port: u16) -> Self {
+    fn start(python: &str, model: &Path, port: u16, settings: &[&str]) -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/llama_server.py");
         let mut child = Command::new(python)
             .arg(script)
             .arg("-m")
             .arg(model)
             .args(["-c", "4096", "-np", "1", "--port", &port.to_string()])
+            .args(settings)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -53,20 +55,22 @@ fn free_port() -> u16 {
         .port()
 }
 
+/// The Python with the server, or the reason why not is said.
+fn python() -> Option<String> {
+    let python = std::env::var("GPUTASKMAN_TEST_PYTHON").ok();
+    if python.is_none() {
+        skipped("real_llama_server: GPUTASKMAN_TEST_PYTHON is not set");
+    }
+    python
+}
+
 #[test]
 fn a_real_server_is_shown_with_its_model_weights_and_cache_each_in_its_class() {
-    let Ok(python) = std::env::var("GPUTASKMAN_TEST_PYTHON") else {
-        writeln!(
-            std::io::stderr(),
-            "SKIPPED: real_llama_server: GPUTASKMAN_TEST_PYTHON is not set"
-        )
-        .unwrap();
-        return;
-    };
+    let Some(python) = python() else { return };
     let folder = Folder::new();
     let model = folder.path().join("tiny-llama-q8_0.gguf");
     let port = free_port();
-    let server = Server::start(&python, &model, port);
+    let server = Server::start(&python, &model, port, &[]);
     let process = Process::new(server.0.id(), Kind::Compute, 512 * MIB);
     let device = Device {
         processes: vec![process],
@@ -92,6 +96,14 @@ fn a_real_server_is_shown_with_its_model_weights_and_cache_each_in_its_class() {
     assert_eq!(kinds, ["api", "mapped", "cmdline"]);
     assert_eq!(row["server"]["state"], "ready");
     assert_eq!(row["server"]["context"], 4096);
+    assert_eq!(row["server"]["slots_total"], 1);
+    // Nobody has asked it anything: the slot is idle and nothing is in its cache.
+    assert_eq!(row["server"]["slots_busy"], 0, "{}", row["server"]);
+    assert_eq!(row["server"]["cached_tokens"], 0);
+    assert_eq!(
+        row["server"]["endpoints"],
+        json!({ "/props": { "state": "ok" }, "/slots": { "state": "ok" } })
+    );
 
     let memory = &row["devices"][0];
     assert_eq!(memory["memory"]["vram_bytes"], 512 * MIB);
@@ -133,4 +145,51 @@ fn a_real_server_is_shown_with_its_model_weights_and_cache_each_in_its_class() {
         assert!(text.text().contains(words), "{words}: {}", text.text());
     }
     drop(server);
+}
+
+/// How long a server of this test may take to fall asleep after its idle second, on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+#[test]
+fn a_real_server_falls_asleep_while_it_is_watched_and_stays_asleep() {
+    let Some(python) = python() else { return };
+    let folder = Folder::new();
+    let model = folder.path().join("tiny-llama-q8_0.gguf");
+    let server = Server::start(&python, &model, free_port(), &["--sleep-idle-seconds", "1"]);
+    let process = Process::new(server.0.id(), Kind::Compute, 512 * MIB);
+    let device = Device::default().with_process(process);
+    let driver = driver(Generation::R580, &Scenario::default().with_device(device));
+    let look = |line: &str| {
+        let ran = Program::line(line).driver(&driver).run();
+        ran.ended(0);
+        ran
+    };
+    // Looking at it all the time does not keep it awake.
+    let start = Instant::now();
+    while look("--json").json()["processes"][0]["server"]["state"] != "sleeping" {
+        assert!(start.elapsed() < PATIENCE, "it does not fall asleep");
+    }
+    let capture = folder.at("capture.ndjson");
+    let watched = Program::line("record --json --redact none -i 0.25 --count 20 -o")
+        .arg(&capture)
+        .driver(&driver)
+        .run();
+    let snapshots = watched.ended(0).lines();
+    let servers: Vec<&Value> = snapshots
+        .iter()
+        .map(|document| &document["processes"][0]["server"])
+        .filter(|server| !server.is_null())
+        .collect();
+    assert!(servers.len() > 10, "{}", servers.len());
+    for server in servers {
+        assert_eq!(server["state"], "sleeping");
+        assert_eq!(server["slots_busy"], Value::Null);
+        assert_eq!(
+            server["endpoints"],
+            json!({ "/props": { "state": "ok" }, "/slots": { "state": "not_asked" } })
+        );
+    }
+    // Nor has anything loaded its model again.
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", server.0.id())).unwrap();
+    assert!(!maps.contains("tiny-llama-q8_0.gguf"), "{maps}");
 }

@@ -173,10 +173,11 @@ fn a_server_that_answers_is_believed_as_reported() {
     assert_eq!(model["provenance"]["context_used"]["class"], "reported");
     // Only what changes nothing was asked.
     let requests = server.requests();
-    assert!(!requests.is_empty());
-    for request in &requests {
-        assert_eq!(request, "GET /props HTTP/1.1");
-    }
+    assert_eq!(
+        requests,
+        ["GET /props HTTP/1.1", "GET /slots HTTP/1.1"],
+        "each once"
+    );
     let printed = document.to_string();
     assert!(!printed.contains("canarytemplate") && !printed.contains("canaryprompt"));
 }
@@ -229,35 +230,160 @@ fn servers_that_refuse_load_hang_or_lie_leave_the_rest_as_it_is() {
         "model_alias": ["\u{1b}[2J"],
     });
     let cases = [
-        (http("401 Unauthorized", "{}"), Some("key_required")),
-        (http("503 Service Unavailable", "{}"), Some("loading")),
-        (http("404 Not Found", "{}"), None),
-        (String::new(), Some("unreachable")),
-        ("no HTTP at all".to_owned(), Some("unreachable")),
+        (
+            http("401 Unauthorized", "{}"),
+            "key_required",
+            "key_required",
+        ),
+        (http("503 Service Unavailable", "{}"), "loading", "loading"),
+        (http("404 Not Found", "{}"), "unreachable", "disabled"),
+        (http("501 Not Implemented", "{}"), "unreachable", "disabled"),
+        (
+            http("500 Internal Server Error", "{}"),
+            "unreachable",
+            "unexpected 500",
+        ),
+        (String::new(), "unreachable", "failed timed_out"),
+        (
+            "no HTTP at all".to_owned(),
+            "unreachable",
+            "failed malformed",
+        ),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n{".to_owned(),
-            Some("unreachable"),
+            "unreachable",
+            "failed malformed",
+        ),
+        (
+            children::ENDLESS.to_owned(),
+            "unreachable",
+            "failed over_bound",
+        ),
+        (
+            children::DRIPPING.to_owned(),
+            "unreachable",
+            "failed timed_out",
         ),
         (
             http("302 Found\r\nLocation: http://127.0.0.1:1/props", ""),
-            None,
+            "unreachable",
+            "unexpected 302",
         ),
-        (http("200 OK", &body[..100_000]), Some("ready")),
-        (http("200 OK", &hostile.to_string()), Some("ready")),
+        (
+            http("200 OK", &body[..100_000]),
+            "unreachable",
+            "unexpected 200",
+        ),
+        (
+            http("200 OK", "<html>props</html>"),
+            "unreachable",
+            "unexpected 200",
+        ),
+        (http("200 OK", &hostile.to_string()), "ready", "ok"),
     ];
-    for (answer, state) in cases {
+    for (answer, state, endpoint) in cases {
         let start: String = answer.chars().take(40).collect();
         let server = server(&["-c", "4096", "-np", "1", "-ngl", "99"], |_| answer);
         let document = server.document("--json");
         let row = process(&document, server.process.pid());
-        match state {
-            Some(state) => assert_eq!(row["server"]["state"], state, "{start:?}"),
-            None => assert_eq!(row["server"], Value::Null, "{start:?}"),
-        }
+        assert_eq!(row["server"]["state"], state, "{start:?}");
+        let props = &row["server"]["endpoints"]["/props"];
+        let words = |key: &str| match &props[key] {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let told: Vec<String> = ["state", "status", "reason"]
+            .iter()
+            .filter_map(|key| words(key))
+            .collect();
+        assert_eq!(told.join(" "), endpoint, "{start:?}");
+        assert_eq!(
+            row["devices"][0]["memory"]["vram_bytes"],
+            3_u64 << 30,
+            "{start:?}"
+        );
         let model = with(&row["models"], "path", server.model.to_str().unwrap());
         assert_eq!(model["name"], "Tiny llama", "{start:?}");
         for request in server.requests() {
             assert_eq!(request, "GET /props HTTP/1.1", "{start:?}");
         }
+    }
+}
+
+/// A server that tells what it was asked to write, as one does that was told to for debugging.
+#[test]
+fn what_people_wrote_to_a_server_leaves_no_trace() {
+    if is_in_a_container() {
+        return;
+    }
+    let folder = Folder::new();
+    let (model, log) = (
+        folder.write("tiny-Q4_K_M.gguf", models::whole(LLAMA)),
+        folder.at("requests"),
+    );
+    let props = json!({
+        "default_generation_settings": { "n_ctx": 2048, "prompt": "canaryprompt" }, "total_slots": 1,
+        "model_path": model, "chat_template": "canarytemplate", "build_info": "b11434-unknown",
+        "endpoint_slots": true, "is_sleeping": false,
+    });
+    let slots = json!([{
+        "id": 0, "n_ctx": 2048, "is_processing": true, "id_task": 7, "n_prompt_tokens": 77,
+        "prompt": "canaryprompt", "generated": "canarygenerated", "params": { "grammar": "canarygrammar" },
+        "next_token": [{ "n_decoded": 5, "stopping_word": "canaryword" }],
+    }]);
+    let process = children::Start::new("llama-server", &["-m", model.to_str().unwrap()])
+        .holding(&model)
+        .serving_at(
+            &[
+                ("/props", http("200 OK", &props.to_string())),
+                ("/slots", http("200 OK", &slots.to_string())),
+            ],
+            &log,
+        )
+        .start();
+    let held = Process::new(process.pid(), Kind::Compute, 3_u64 << 30);
+    let card = Device::new("NVIDIA RTX A4000").with_process(held);
+    let driver = driver(Generation::R580, &Scenario::default().with_device(card));
+    let canaries = [
+        "canaryprompt",
+        "canarytemplate",
+        "canarygenerated",
+        "canarygrammar",
+        "canaryword",
+    ];
+    let lacks = |text: &str, what: &str| {
+        for canary in canaries {
+            assert!(!text.contains(canary), "{canary} in {what}");
+        }
+    };
+    let document = Program::line("--json").driver(&driver).run();
+    lacks(document.ended(0).text(), "JSON");
+    let document = document.json();
+    let row = crate::support::json::process(&document, process.pid());
+    assert_eq!(row["server"]["slots_busy"], 1, "{}", row["server"]);
+    assert_eq!(row["server"]["cached_tokens"], 77);
+    assert_eq!(
+        row["provenance"]["server.cached_tokens"]["class"],
+        "reported"
+    );
+    let report = Program::line("--once").driver(&driver).run();
+    lacks(report.ended(0).text(), "the report");
+    for level in ["none", "paths", "strict"] {
+        let file = folder.at(level);
+        let recorded = Program::line("record --json -i 0.25 --count 4 --redact")
+            .args([level, "-o"])
+            .arg(&file)
+            .driver(&driver)
+            .run();
+        lacks(recorded.ended(0).text(), "JSON of a recording");
+        let text = captures::text(&file);
+        assert!(
+            text.contains("/slots") && text.contains("n_prompt_tokens"),
+            "{level}"
+        );
+        lacks(&text, level);
+        let replayed = Program::line("replay --json").arg(&file).run();
+        assert_eq!(replayed.ended(0).text(), recorded.text(), "{level}");
     }
 }

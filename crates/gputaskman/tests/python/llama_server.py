@@ -1,6 +1,6 @@
 """Writes a tiny seeded llama model and serves it with a real llama.cpp server on the processor.
 
-    llama_server.py -m MODEL.gguf -c CONTEXT -np SLOTS --port PORT
+    llama_server.py -m MODEL.gguf -c CONTEXT -np SLOTS --port PORT [--sleep-idle-seconds SECONDS]
 
 The flags are llama-server's own, so that the command line of this process is read like one. Prints READY once the
 server listens, and ends when its standard input is closed.
@@ -84,6 +84,7 @@ def main():
     parser.add_argument("-c", dest="context", type=int, required=True)
     parser.add_argument("-np", dest="slots", type=int, required=True)
     parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--sleep-idle-seconds", dest="idle", type=int, default=-1)
     options = parser.parse_args()
     if not os.path.exists(options.model):
         write_model(options.model)
@@ -92,6 +93,7 @@ def main():
     parameters.n_ctx = options.context
     parameters.n_parallel = options.slots
     parameters.port = options.port
+    parameters.sleep_idle_seconds = options.idle
     parameters.verbosity = 0
     server = llama.Server(parameters)
     print("READY", server.listening_address, flush=True)

@@ -59,6 +59,17 @@ impl Start {
         self
     }
 
+    /// The same with an answer of its own for each of these paths, and 404 for every other one.
+    #[must_use]
+    pub(crate) fn serving_at(self, answers: &[(&str, String)], log: &Path) -> Self {
+        let routes: std::collections::BTreeMap<&str, &String> = answers
+            .iter()
+            .map(|(path, answer)| (*path, answer))
+            .collect();
+        let routes = serde_json::to_string(&routes).unwrap();
+        self.serving(&format!("{ROUTES}{routes}"), log)
+    }
+
     /// Listening here instead of on any free port of loopback.
     #[must_use]
     pub(crate) fn at(mut self, address: &str) -> Self {
@@ -168,8 +179,18 @@ fn waits_until_its_input_ends() {
     drop(held);
 }
 
+/// In front of a table of answers.
+const ROUTES: &str = "ROUTES ";
+/// In place of an answer: one whose body never ends.
+pub(crate) const ENDLESS: &str = "ENDLESS";
+/// In place of an answer: one whose body comes a byte at a time.
+pub(crate) const DRIPPING: &str = "DRIPPING";
+
 fn serve(listener: &TcpListener, answer: &str) {
     let log = std::env::var_os("LOG").unwrap();
+    let routes: Option<std::collections::BTreeMap<String, String>> = answer
+        .strip_prefix(ROUTES)
+        .map(|routes| serde_json::from_str(routes).unwrap());
     let mut unanswered = Vec::new();
     for stream in listener.incoming() {
         let mut stream = stream.unwrap();
@@ -183,11 +204,43 @@ fn serve(listener: &TcpListener, answer: &str) {
             .open(&log)
             .unwrap();
         log.write_all(&request).unwrap();
-        if answer.is_empty() {
-            unanswered.push(stream);
-        } else {
+        let text = String::from_utf8_lossy(&request);
+        let path = text.split_whitespace().nth(1).unwrap_or_default();
+        let answer = match &routes {
+            Some(routes) => routes.get(path).map_or(NOT_FOUND, String::as_str),
+            None => answer,
+        };
+        match answer {
+            "" => unanswered.push(stream),
+            ENDLESS | DRIPPING => {
+                let is_slow = answer == DRIPPING;
+                std::thread::spawn(move || pour(stream, is_slow));
+            }
             // The program may have given up already.
-            let _gone = stream.write_all(answer.as_bytes());
+            answer => drop(stream.write_all(answer.as_bytes())),
+        }
+    }
+}
+
+const NOT_FOUND: &str =
+    "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+
+/// A body of two GiB, as fast as it is read or a byte at a time.
+fn pour(mut stream: std::net::TcpStream, is_slow: bool) {
+    let head = b"HTTP/1.1 200 OK\r\nContent-Length: 2147483648\r\n\r\n";
+    if stream.write_all(head).is_err() {
+        return;
+    }
+    let (_held, never) = std::sync::mpsc::channel::<()>();
+    let pace = std::time::Duration::from_millis(20);
+    let chunk = if is_slow {
+        vec![b' ']
+    } else {
+        vec![b' '; 64 << 10]
+    };
+    while stream.write_all(&chunk).is_ok() {
+        if is_slow {
+            let _nobody = never.recv_timeout(pace);
         }
     }
 }

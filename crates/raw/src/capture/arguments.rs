@@ -47,6 +47,9 @@ const SETTINGS: &[&str] = &[
     "server",
     "run",
     "runner",
+    "vllm.entrypoints.openai.api_server",
+    "sglang.launch_server",
+    "mlx_lm.server",
     "cuda",
     "vulkan",
     "cpu",
@@ -184,6 +187,9 @@ fn program(argument: &str, names: &mut Pseudonyms) -> String {
         Some(slash) => argument.split_at(slash + 1),
         None => ("", argument),
     };
+    if is_title_of_an_engine(argument) {
+        return argument.to_owned();
+    }
     // Programs write what they like over their own command line: who is connected, how they were
     // started. A plain name is the name of the process, which is shown anyway.
     if argument.contains(|c: char| c.is_whitespace() || c.is_control() || c == ':')
@@ -192,6 +198,29 @@ fn program(argument: &str, names: &mut Pseudonyms) -> String {
         return TITLE.to_owned();
     }
     format!("{}{name}", names.path(folder))
+}
+
+/// A title that an engine of vLLM or SGLang gives itself, `VLLM::Worker_TP0`: words of the engine and numbers.
+fn is_title_of_an_engine(argument: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "EngineCore",
+        "Worker",
+        "APIServer",
+        "DPCoordinator",
+        "scheduler",
+        "detokenizer",
+        "TP",
+        "PP",
+        "DP",
+        "EP",
+        "DCP",
+        "",
+    ];
+    let is_its = |part: &str| WORDS.contains(&part.trim_end_matches(|c: char| c.is_ascii_digit()));
+    ["VLLM::", "sglang::"].iter().any(|prefix| {
+        let title = argument.strip_prefix(prefix);
+        title.is_some_and(|title| title.len() <= 40 && title.split('_').all(is_its))
+    })
 }
 
 /// A secret; that there is none may be seen.

@@ -349,6 +349,8 @@ fn said(field: &str, value: &mut serde_json::Value, names: &mut Pseudonyms) {
                 *text = names.path(text);
             } else if let Some(hidden) = arguments::without_address(text) {
                 *text = hidden;
+            } else if is_moment(field, text) {
+                // When a model expires is nobody's name.
             } else if !is_short_word(text) || (strict && !is_kept(field, text)) {
                 *text = names.word("f", text);
             }
@@ -364,9 +366,53 @@ fn is_short_word(text: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
-/// What a server says that is certainly nobody's name: its build (`b6123-0a1b2c3d`) and its role.
+/// A date with its time, as in RFC 3339: digits and what separates them.
+fn is_moment(field: &str, text: &str) -> bool {
+    let is_date = |at: usize, byte: u8| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    (field.ends_with("expires_at") || field.ends_with("last_used"))
+        && (19..=40).contains(&text.len())
+        && text
+            .bytes()
+            .take(10)
+            .enumerate()
+            .all(|(at, byte)| is_date(at, byte))
+        && text
+            .bytes()
+            .skip(10)
+            .all(|b| b.is_ascii_digit() || b"TZ:.+-".contains(&b))
+}
+
+/// Words of the servers' own interfaces, which tell states and kinds.
+const INTERFACE_WORDS: &[&str] = &[
+    "unloaded",
+    "loading",
+    "loaded",
+    "not-loaded",
+    "sleeping",
+    "downloading",
+    "llm",
+    "vlm",
+    "embedding",
+    "embeddings",
+    "ok",
+    "KoboldCpp",
+    "cuda",
+    "cpu",
+    "mps",
+    "xpu",
+    "completion",
+];
+
+/// What a server says that is certainly nobody's name: its build (`b6123-0a1b2c3d`), its role, a state.
 fn is_kept(field: &str, text: &str) -> bool {
-    match field {
+    let last = field.rsplit('.').next().unwrap_or(field);
+    match last {
+        "value" | "state" | "type" | "status" | "result" | "mode" => {
+            text.is_empty() || INTERFACE_WORDS.contains(&text)
+        }
         "build_info" => {
             let (number, commit) = text.split_once('-').unwrap_or((text, ""));
             number
@@ -378,6 +424,7 @@ fn is_kept(field: &str, text: &str) -> bool {
                 && commit.bytes().all(|b| b.is_ascii_hexdigit())
         }
         "role" => ["router", "model", "child", "single"].contains(&text),
+        "version" | "comfyui_version" => text.bytes().all(|b| b.is_ascii_digit() || b == b'.'),
         _ => text.is_empty(),
     }
 }

@@ -3,6 +3,7 @@
 pub mod apps;
 pub mod containers;
 pub mod drm;
+pub mod endpoints;
 pub mod logs;
 pub mod model_files;
 pub mod networks;

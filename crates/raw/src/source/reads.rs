@@ -1,15 +1,14 @@
 //! Reads of files, processes and loopback servers: the closed list of what the program may ask.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use model::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
 
 use super::containers::{ContainerRecord, ContainerRuntime};
+use super::endpoints::Endpoint;
 use super::logs::LogExcerpt;
 use super::model_files::ModelFile;
 use super::networks::{Forwarder, Network};
@@ -236,56 +235,6 @@ fn known(file: Option<&FileMeta>) -> String {
 /// Longest read of a file in one question. A header's tensor table is read in such steps.
 pub const MAX_FILE_READ: u32 = 1 << 20;
 
-/// What may be asked of a model server. Every entry is a GET that changes nothing on it.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Endpoint {
-    /// `/props` of llama-server. Does not wake a sleeping server and resets no counter. The fields
-    /// kept are listed in [`Endpoint::kept_fields`]; the rest (chat template) is dropped.
-    LlamaProps,
-}
-
-impl Endpoint {
-    /// The path.
-    pub const fn path(self) -> &'static str {
-        match self {
-            Self::LlamaProps => "/props",
-        }
-    }
-
-    /// Fields of the reply that are kept, as dotted paths. Nothing else leaves the reader.
-    pub const fn kept_fields(self) -> &'static [&'static str] {
-        match self {
-            Self::LlamaProps => &[
-                "default_generation_settings.n_ctx",
-                "total_slots",
-                "model_path",
-                "model_alias",
-                "build_info",
-                "is_sleeping",
-                "role",
-            ],
-        }
-    }
-}
-
-impl Endpoint {
-    /// The kept fields of a reply's body by dotted path, where they are; none where the body is no JSON.
-    pub fn kept(self, body: &[u8]) -> BTreeMap<String, Value> {
-        let Ok(body) = serde_json::from_slice::<Value>(body) else {
-            return BTreeMap::new();
-        };
-        let find = |path: &str| {
-            path.split('.')
-                .try_fold(&body, |value, name| value.get(name))
-                .cloned()
-        };
-        self.kept_fields()
-            .iter()
-            .filter_map(|path| Some(((*path).to_owned(), find(path)?)))
-            .collect()
-    }
-}
-
 impl Question {
     /// The question's name in a capture.
     pub fn key(&self) -> String {
@@ -500,8 +449,9 @@ const fn is_false(value: &bool) -> bool {
 pub struct HttpReply {
     /// HTTP status.
     pub status: u16,
-    /// The kept fields as a flat JSON object by dotted path; empty where the body was not JSON.
-    pub fields: BTreeMap<String, Value>,
+    /// The kept values by path, with the number of the element in place of `[]`, and the lengths of arrays by
+    /// the path up to `[]`; empty where the body was not what the endpoint answers.
+    pub fields: std::collections::BTreeMap<String, serde_json::Value>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -163,3 +163,65 @@ fn a_socket_that_is_not_on_our_loopback_is_not_asked() {
     };
     assert_eq!(get(listener, Endpoint::LlamaProps), Err(Gap::NotApplicable));
 }
+
+/// Sends `chunk` again and again until nobody reads any more.
+fn without_end(stream: &mut TcpStream, head: &str, chunk: &[u8]) {
+    let head = format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n");
+    if stream.write_all(head.as_bytes()).is_err() {
+        return;
+    }
+    while stream.write_all(chunk).is_ok() {}
+}
+
+#[test]
+fn a_body_that_never_ends_is_bounded_in_bytes_and_in_time() {
+    let endless = ask("127.0.0.1", LONG, |stream| {
+        without_end(stream, "Connection: close", &vec![b'1'; 64 * 1024]);
+    });
+    assert_eq!(endless.reply, Err(Gap::OverBound));
+    let promised = ask("127.0.0.1", LONG, |stream| {
+        let length = 2_u64 << 30;
+        without_end(
+            stream,
+            &format!("Content-Length: {length}"),
+            &vec![b'1'; 64 * 1024],
+        );
+    });
+    assert_eq!(promised.reply, Err(Gap::OverBound));
+    // One byte of a body, then nothing, on an open connection: the whole exchange has one deadline.
+    let (held, holder) = channel();
+    let dripping = ask("127.0.0.1", TIMEOUT, move |stream| {
+        drop(stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 90000\r\n\r\n{"));
+        held.send(stream.try_clone().unwrap()).unwrap();
+    });
+    drop(holder);
+    assert_eq!(dripping.reply, Err(Gap::TimedOut));
+}
+
+#[test]
+fn a_body_that_ends_early_is_malformed() {
+    let served = ask("127.0.0.1", LONG, |stream| {
+        drop(stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{\"total"));
+        drop(stream.shutdown(std::net::Shutdown::Both));
+    });
+    assert_eq!(served.reply, Err(Gap::Malformed));
+}
+
+#[test]
+fn a_refusal_or_a_page_is_a_status_without_fields() {
+    for (head, status) in [
+        ("401 Unauthorized", 401),
+        ("404 Not Found", 404),
+        ("500 Internal Server Error", 500),
+        ("501 Not Implemented", 501),
+        ("200 OK\r\nContent-Type: text/html", 200),
+        ("307 Temporary Redirect\r\nLocation: http://192.0.2.1/", 307),
+    ] {
+        let served = ask("127.0.0.1", LONG, move |stream| {
+            say(stream, head, "<html>total_slots</html>");
+        });
+        let reply = served.reply.unwrap();
+        assert_eq!((reply.status, reply.fields.len()), (status, 0), "{head}");
+        assert_eq!(served.requests.len(), 1, "{head}");
+    }
+}

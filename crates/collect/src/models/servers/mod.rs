@@ -1,0 +1,209 @@
+//! Local model servers: what the server of a process says of itself and of its models.
+//!
+//! One file a server and one table ([`spec::SERVERS`]). A server is recognised by its name or command line before its
+//! port is asked anything, and only GETs of a closed list are asked, by a pace of their own ([`talk`]).
+
+mod comfyui;
+mod docker;
+mod fields;
+mod koboldcpp;
+mod llama_server;
+mod lm_studio;
+mod local_ai;
+mod mlx_lm;
+mod ollama;
+mod parents;
+mod sglang;
+mod spec;
+mod talk;
+#[cfg(test)]
+mod tests;
+mod tgi;
+mod vllm;
+
+use std::collections::BTreeMap;
+
+use model::{Bytes, EndpointStatus, Gap, ProcessKey, Server, Stamp};
+use raw::{Machine, ProcessRef};
+
+use self::parents::{Found, Parents};
+pub(super) use self::spec::Role;
+use self::spec::{Asking, Subject, serving};
+use self::talk::Talk;
+use super::claim::Claim;
+use super::flags::Flags;
+use super::reach::Forwarders;
+use crate::processes::{Processes, Watched, arguments};
+
+/// All servers over time.
+#[derive(Default)]
+pub(super) struct Servers {
+    /// Conversations by the process that answers.
+    talks: BTreeMap<ProcessKey, Talk>,
+    parents: Parents,
+    forwarders: Forwarders,
+    /// Whose worker each process was seen to be last.
+    workers: BTreeMap<ProcessKey, ProcessKey>,
+    now_ns: u64,
+}
+
+/// What was heard about one process.
+#[derive(Default)]
+pub(super) struct Heard {
+    pub(super) server: Option<Server>,
+    pub(super) claims: Vec<Claim>,
+    /// Why its own server was not asked.
+    pub(super) unasked: Option<Gap>,
+}
+
+/// The process about which is asked.
+pub(super) struct About<'a> {
+    pub(super) key: ProcessKey,
+    pub(super) who: ProcessRef,
+    pub(super) watched: &'a Watched,
+    pub(super) flags: &'a Flags,
+    pub(super) role: &'a Role,
+    /// Its device memory on all devices, where every size is measured.
+    pub(super) measured: Option<Bytes>,
+}
+
+impl Servers {
+    /// Starts a refresh.
+    pub(super) const fn begin(&mut self, now: Stamp) {
+        self.now_ns = now.mono_ns;
+        self.forwarders.begin();
+    }
+
+    /// Ends a refresh: forgets processes other than `keys`, which are sorted, and their parents.
+    pub(super) fn end(&mut self, keys: &[ProcessKey]) {
+        self.parents.end(self.now_ns);
+        let parents: Vec<ProcessKey> = self.parents.keys().collect();
+        let is_known = |key: &ProcessKey| keys.binary_search(key).is_ok();
+        self.talks
+            .retain(|key, _| is_known(key) || parents.contains(key));
+        self.workers
+            .retain(|worker, parent| is_known(worker) && parents.contains(parent));
+    }
+
+    /// Whether an answer is outstanding.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.forwarders.is_waiting()
+            || self.parents.is_waiting()
+            || self.talks.values().any(Talk::is_waiting)
+    }
+
+    /// Asks on, and tells what is known of the server of a process and of its models.
+    pub(super) fn hear(
+        &mut self,
+        machine: &mut dyn Machine,
+        about: &About<'_>,
+        processes: &Processes,
+        now: Stamp,
+    ) -> Heard {
+        let mut heard = self.own(machine, about, now);
+        self.add_parent(machine, about, processes, &mut heard, now);
+        heard
+    }
+
+    fn own(&mut self, machine: &mut dyn Machine, about: &About<'_>, now: Stamp) -> Heard {
+        let Some(spec) = about.role.serves else {
+            return Heard::default();
+        };
+        let subject = about.role.subject();
+        let server = (spec, &subject);
+        let talk = self.talks.entry(about.key).or_default();
+        let (who, watched) = (about.who, about.watched);
+        talk.turn(machine, server, who, watched, &mut self.forwarders, now);
+        let asking = about.asking(&subject, true, true);
+        match talk.heard(server, &asking, now) {
+            Ok((server, claims)) => Heard {
+                server: Some(server),
+                claims,
+                unasked: None,
+            },
+            Err(unasked) => Heard {
+                unasked,
+                ..Heard::default()
+            },
+        }
+    }
+
+    /// Adds the word of the server that the process works for.
+    fn add_parent(
+        &mut self,
+        machine: &mut dyn Machine,
+        about: &About<'_>,
+        processes: &Processes,
+        heard: &mut Heard,
+        now: Stamp,
+    ) {
+        let worker = (about.who, about.watched);
+        let specs = &about.role.works;
+        let Some(found) = self.parents.of(machine, worker, specs, processes, now) else {
+            self.workers.remove(&about.key);
+            return;
+        };
+        let Found {
+            key,
+            who,
+            spec,
+            watched,
+        } = found;
+        self.workers.insert(about.key, key);
+        let Some(words) = arguments(watched) else {
+            return;
+        };
+        let its = Subject {
+            arguments: &words,
+            folder: None,
+            has_ai_runtime: false,
+        };
+        // Who asks it for itself has to have the same server in mind.
+        if serving(&its).is_some_and(|other| other.kind != spec.kind) {
+            return;
+        }
+        let talk = self.talks.entry(key).or_default();
+        let server = (spec, &its);
+        talk.turn(machine, server, who, watched, &mut self.forwarders, now);
+        let is_only = self.workers.values().filter(|of| **of == key).count() == 1;
+        let subject = about.role.subject();
+        let asking = about.asking(&subject, false, is_only);
+        let Ok((server, claims)) = talk.heard(server, &asking, now) else {
+            return;
+        };
+        heard.claims.extend(claims);
+        match &mut heard.server {
+            Some(own) => {
+                let port = server.port;
+                own.endpoints
+                    .extend(server.endpoints.into_iter().map(|one| EndpointStatus {
+                        path: format!(":{port}{}", one.path).into(),
+                        ..one
+                    }));
+                own.said.extend(server.said);
+            }
+            None => {
+                heard.server = Some(Server {
+                    answered_by: Some(who.pid),
+                    ..server
+                });
+            }
+        }
+    }
+}
+
+impl<'a> About<'a> {
+    const fn asking(&self, subject: &'a Subject<'a>, is_server: bool, is_only: bool) -> Asking<'a>
+    where
+        Self: 'a,
+    {
+        Asking {
+            who: self.who,
+            flags: self.flags,
+            subject,
+            is_server,
+            is_only,
+            measured: self.measured,
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Known model servers: how each is recognised, what it is asked, and how it is read.
+//!
+//! Nobody is asked who has not been recognised by name or command line first: a port of a stranger is never tried.
+
+use model::{Bytes, EndpointState, Server, Text};
+use raw::{Endpoint, ProcessRef};
+
+use super::super::claim::Claim;
+use super::super::flags::Flags;
+use super::talk::Answers;
+
+/// A process as far as it takes to recognise a server.
+pub(super) struct Subject<'a> {
+    pub(super) arguments: &'a [Text],
+    /// Its working directory, where it is known.
+    pub(super) folder: Option<&'a str>,
+    /// Whether it has a library for models mapped; a parent's are not looked at.
+    pub(super) has_ai_runtime: bool,
+}
+
+impl Subject<'_> {
+    /// The last part of its program's path as it was started, in lower case. A title that a process gives itself
+    /// stands here whole.
+    pub(super) fn program(&self) -> String {
+        self.arguments
+            .first()
+            .map_or_else(String::new, |it| base(it))
+    }
+
+    /// Last parts of the program's path and of the next two arguments: a script, or a module behind `-m`.
+    pub(super) fn leading(&self) -> impl Iterator<Item = String> {
+        self.arguments.iter().take(3).map(|it| base(it))
+    }
+
+    /// Whether this argument stands alone somewhere.
+    pub(super) fn has(&self, argument: &str) -> bool {
+        self.arguments.iter().any(|it| **it == *argument)
+    }
+
+    /// The value of this option, attached or behind it.
+    pub(super) fn option(&self, name: &str) -> Option<&str> {
+        let mut rest = self.arguments.iter();
+        while let Some(argument) = rest.next() {
+            if **argument == *name {
+                return rest.next().map(|value| &**value);
+            }
+            if let Some(value) = argument.strip_prefix(name)
+                && let Some(value) = value.strip_prefix('=')
+            {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// Whether it was started as this module of Python.
+    pub(super) fn is_module(&self, module: &str) -> bool {
+        self.option("-m").is_some_and(|it| {
+            it.strip_prefix(module)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    }
+}
+
+fn base(path: &str) -> String {
+    let end = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    end.to_ascii_lowercase()
+}
+
+/// Who asks: the process whose row this is about.
+pub(super) struct Asking<'a> {
+    pub(super) who: ProcessRef,
+    pub(super) flags: &'a Flags,
+    pub(super) subject: &'a Subject<'a>,
+    /// Whether it is the server itself, and not a worker of it.
+    pub(super) is_server: bool,
+    /// Whether no other process with GPU memory works for the same server.
+    pub(super) is_only: bool,
+    /// Its device memory on all devices, where every size is measured.
+    pub(super) measured: Option<Bytes>,
+}
+
+/// What is to become of one endpoint.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Wish {
+    /// To be asked at most this often, in milliseconds.
+    Ask(u64),
+    /// Not to be asked, for the reason that this state tells.
+    Not(EndpointState),
+}
+
+/// Endpoints in the order of asking.
+pub(super) type Plan = Vec<(Endpoint, Wish)>;
+
+/// How often what a server says of its models is asked.
+pub(super) const MODELS_EVERY_MS: u64 = 15_000;
+/// How often what changes with every request is asked.
+pub(super) const LOAD_EVERY_MS: u64 = 5_000;
+/// What does not change while the server runs.
+pub(super) const FIXED_EVERY_MS: u64 = 300_000;
+
+/// What a server said, on the way to the snapshot.
+pub(super) struct Word<'a> {
+    pub(super) server: &'a mut Server,
+    pub(super) claims: &'a mut Vec<Claim>,
+}
+
+/// One known server.
+pub(super) struct Spec {
+    /// What it is called.
+    pub(super) kind: &'static str,
+    /// Whether this process is one, to be asked on its own port.
+    pub(super) serves: fn(&Subject<'_>) -> bool,
+    /// Whether this process may be a worker of one, which is then asked in its place.
+    pub(super) works: fn(&Subject<'_>) -> bool,
+    /// Names of processes that may be the server of a worker; empty where the worker's own title is proof enough
+    /// to look at its parent's command line.
+    pub(super) parents: &'static [&'static str],
+    /// Whether a worker's parent may be another worker, and its parent the server.
+    pub(super) has_levels: bool,
+    /// Endpoints of which one has to answer for the server to be what it is taken for.
+    pub(super) first: &'static [Endpoint],
+    /// What to ask, from what was answered so far.
+    pub(super) plan: fn(&Answers<'_>, &Subject<'_>) -> Plan,
+    /// What its answers mean; called when one of `first` was answered.
+    pub(super) read: fn(&Answers<'_>, &Asking<'_>, &mut Word<'_>),
+}
+
+impl Spec {
+    /// Whether a process of this name may be the server of a worker.
+    pub(super) fn may_be_parent(&self, name: &str) -> bool {
+        self.parents.is_empty() || self.parents.contains(&name)
+    }
+}
+
+/// For servers without workers.
+pub(super) const fn never(_: &Subject<'_>) -> bool {
+    false
+}
+
+/// Registered servers. The first that recognises a process is asked.
+pub(super) const SERVERS: &[&Spec] = &[
+    &super::koboldcpp::SPEC,
+    &super::llama_server::SPEC,
+    &super::ollama::SPEC,
+    &super::lm_studio::SPEC,
+    &super::vllm::SPEC,
+    &super::sglang::SPEC,
+    &super::tgi::SPEC,
+    &super::comfyui::SPEC,
+    &super::local_ai::SPEC,
+    &super::mlx_lm::SPEC,
+    &super::docker::SPEC,
+];
+
+/// What a process is to the known servers, from its own words.
+#[derive(Default)]
+pub(in super::super) struct Role {
+    pub(super) arguments: Vec<Text>,
+    pub(super) folder: Option<Text>,
+    pub(super) has_ai_runtime: bool,
+    /// The server that it is.
+    pub(super) serves: Option<&'static Spec>,
+    /// Servers that it may work for.
+    pub(super) works: Vec<&'static Spec>,
+}
+
+impl Role {
+    /// The role that its command line, its working directory and its libraries give a process.
+    pub(in super::super) fn of(
+        arguments: Vec<Text>,
+        folder: Option<Text>,
+        has_ai_runtime: bool,
+    ) -> Self {
+        let mut role = Self {
+            arguments,
+            folder,
+            has_ai_runtime,
+            ..Self::default()
+        };
+        let subject = role.subject();
+        let serves = serving(&subject);
+        let works = |spec: &&'static Spec| (spec.works)(&subject);
+        let works = SERVERS.iter().copied().filter(works).collect();
+        (role.serves, role.works) = (serves, works);
+        role
+    }
+
+    pub(super) fn subject(&self) -> Subject<'_> {
+        Subject {
+            arguments: &self.arguments,
+            folder: self.folder.as_deref(),
+            has_ai_runtime: self.has_ai_runtime,
+        }
+    }
+}
+
+/// The server that a process is.
+pub(super) fn serving(subject: &Subject<'_>) -> Option<&'static Spec> {
+    SERVERS.iter().copied().find(|spec| (spec.serves)(subject))
+}

@@ -1,0 +1,262 @@
+//! A machine of a few processes whose servers answer from a table, with a clock that only the test moves. Everything
+//! asked of a server is noted with its moment.
+
+use std::collections::BTreeMap;
+
+use model::{Gap, Origin, OriginKind, Stamp, Text};
+use raw::nvml::NvmlSweep;
+use raw::{
+    Answer, Ended, Endpoint, FileMeta, HttpReply, Inline, Listener, Machine, MachineFacts,
+    Published, Question, Reply, Settings, Stamped, Tick, TickPlan,
+};
+use serde_json::Value;
+
+use crate::models::Around;
+use crate::models::claims::{Asked, Findings, Models};
+use crate::processes::{Processes, reference};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// One process.
+#[derive(Clone)]
+pub(super) struct Task {
+    pub(super) name: &'static str,
+    pub(super) parent: u32,
+    pub(super) arguments: String,
+    pub(super) mapped: Vec<&'static str>,
+    pub(super) ports: Vec<u16>,
+}
+
+impl Task {
+    pub(super) fn new(name: &'static str, line: &str) -> Self {
+        Self {
+            name,
+            parent: 1,
+            arguments: line.replace('|', "\0") + "\0",
+            mapped: Vec::new(),
+            ports: Vec::new(),
+        }
+    }
+
+    pub(super) fn at(mut self, port: u16) -> Self {
+        self.ports.push(port);
+        self
+    }
+
+    pub(super) fn child_of(mut self, parent: u32) -> Self {
+        self.parent = parent;
+        self
+    }
+
+    pub(super) fn mapping(mut self, path: &'static str) -> Self {
+        self.mapped.push(path);
+        self
+    }
+}
+
+/// What a server answers.
+pub(super) type Answers = BTreeMap<(u32, Endpoint), Result<(u16, Value), Gap>>;
+
+pub(super) struct Simulated {
+    facts: MachineFacts,
+    pub(super) now: Stamp,
+    pub(super) tasks: BTreeMap<u32, Task>,
+    pub(super) answers: Answers,
+    /// Files by their inode; their content cannot be read.
+    pub(super) files: BTreeMap<&'static str, u64>,
+    /// Second, process and endpoint of each GET.
+    pub(super) asked: Vec<(u64, u32, Endpoint)>,
+    processes: Processes,
+    models: Models,
+    pub(super) measured: Option<model::Bytes>,
+}
+
+/// What of the machine the collector sees: apart from it, so that both can be borrowed.
+struct Side<'a> {
+    facts: &'a MachineFacts,
+    now: Stamp,
+    tasks: &'a BTreeMap<u32, Task>,
+    answers: &'a Answers,
+    files: &'a BTreeMap<&'static str, u64>,
+    asked: &'a mut Vec<(u64, u32, Endpoint)>,
+}
+
+impl Machine for Side<'_> {
+    fn facts(&self) -> &MachineFacts {
+        self.facts
+    }
+    fn begin_tick(&mut self, _plan: &TickPlan) -> Result<Tick, Ended> {
+        Err(Ended)
+    }
+    fn nvml(&mut self) -> Published<NvmlSweep> {
+        Published::NotAsked
+    }
+    fn inline(&mut self, question: &Inline) -> Answer<Reply> {
+        let value = match question {
+            Inline::Stat(pid) => {
+                let task = self.tasks.get(pid).ok_or(Gap::Exited)?;
+                let zeros = "0 ".repeat(13);
+                let (name, parent) = (task.name, task.parent);
+                // Children are younger.
+                let start = 1000 + pid;
+                Reply::text(&format!(
+                    "{pid} ({name}) S {parent} {pid} {pid} 0 -1 {zeros}{start} 5000 1 0\n"
+                ))
+            }
+            Inline::Status(_) => Reply::text("Uid:\t1000\t1000\t1000\t1000\n"),
+            _ => return Err(Gap::NotPresent),
+        };
+        Ok(Stamped {
+            at: self.now,
+            value,
+        })
+    }
+    fn post(&mut self, question: &Question) -> Answer<Reply> {
+        let task = question.who().and_then(|who| self.tasks.get(&who.pid));
+        let task = task.ok_or(Gap::NotPresent)?;
+        let value = match question {
+            Question::CommandLine(_) => Reply::text(&task.arguments),
+            Question::Environment(_) => Reply::text(""),
+            Question::Stat { path, .. } => Reply::Meta(FileMeta {
+                dev: 1,
+                ino: *self.files.get(&**path).ok_or(Gap::NotPresent)?,
+                size: 1_000,
+                mtime_ns: 0,
+            }),
+            Question::Links(_) => Reply::Links(vec![("cwd".into(), "/".into())]),
+            Question::OpenFiles(_) => Reply::Links(Vec::new()),
+            Question::Maps(_) => {
+                let line = |path: &&str| format!("1000-2000 r--s 00000000 08:01 7 {path}\n");
+                Reply::text(&task.mapped.iter().map(line).collect::<String>())
+            }
+            Question::Listeners(_) => Reply::Listeners(
+                task.ports
+                    .iter()
+                    .map(|port| Listener {
+                        port: *port,
+                        loopback: true,
+                        v6: false,
+                        any: false,
+                        foreign: false,
+                    })
+                    .collect(),
+            ),
+            Question::Http { who, endpoint, .. } => {
+                let second = self.now.mono_ns / SECOND_NS;
+                self.asked.push((second, who.pid, *endpoint));
+                let answer = self.answers.get(&(who.pid, *endpoint));
+                let (status, body) = answer.cloned().unwrap_or(Ok((404, Value::Null)))?;
+                Reply::Http(HttpReply {
+                    status,
+                    fields: super::flattened(&body),
+                })
+            }
+            _ => return Err(Gap::NotPresent),
+        };
+        Ok(Stamped {
+            at: self.now,
+            value,
+        })
+    }
+}
+
+impl Simulated {
+    pub(super) fn new(tasks: impl IntoIterator<Item = (u32, Task)>) -> Self {
+        Self {
+            facts: MachineFacts {
+                os: "linux".into(),
+                origin: Origin {
+                    kind: OriginKind::Synthetic,
+                    note: None,
+                },
+                clock_ticks: 100,
+                privileged: None,
+                settings: Settings::default(),
+                nvml_names: Vec::<Text>::new(),
+            },
+            now: Stamp {
+                mono_ns: SECOND_NS,
+                wall_us: 0,
+            },
+            tasks: tasks.into_iter().collect(),
+            answers: BTreeMap::new(),
+            files: BTreeMap::new(),
+            asked: Vec::new(),
+            processes: Processes::default(),
+            models: Models::default(),
+            measured: None,
+        }
+    }
+
+    pub(super) fn answering(mut self, pid: u32, endpoint: Endpoint, body: Value) -> Self {
+        self.answer(pid, endpoint, Ok((200, body)));
+        self
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        pid: u32,
+        endpoint: Endpoint,
+        answer: Result<(u16, Value), Gap>,
+    ) {
+        self.answers.insert((pid, endpoint), answer);
+    }
+
+    /// One refresh a second later, in which the processes `pids` have GPU memory.
+    pub(super) fn refresh(&mut self, pids: &[u32]) -> BTreeMap<u32, Findings> {
+        self.now.mono_ns += SECOND_NS;
+        let (now, measured) = (self.now, self.measured);
+        let mut side = Side {
+            facts: &self.facts,
+            now,
+            tasks: &self.tasks,
+            answers: &self.answers,
+            files: &self.files,
+            asked: &mut self.asked,
+        };
+        let mut keys: Vec<_> = pids
+            .iter()
+            .map(|pid| self.processes.identify(&mut side, *pid, now, |_| None))
+            .map(Result::unwrap)
+            .collect();
+        keys.sort_unstable();
+        self.processes.refresh(&mut side, &keys, now);
+        self.models.begin(now);
+        let mut found = BTreeMap::new();
+        for key in &keys {
+            let asked = Asked {
+                key: *key,
+                who: reference(*key).unwrap(),
+                watched: self.processes.get(*key).unwrap(),
+                measured,
+                around: Around {
+                    started_us: None,
+                    devices: &[],
+                },
+            };
+            let findings = self.models.of(&mut side, &asked, &self.processes, now);
+            found.insert(key.pid, findings);
+        }
+        self.models.end(&keys);
+        found
+    }
+
+    /// The last of so many refreshes, one a second.
+    pub(super) fn after(&mut self, seconds: u64, pids: &[u32]) -> BTreeMap<u32, Findings> {
+        (1..seconds).for_each(|_| drop(self.refresh(pids)));
+        self.refresh(pids)
+    }
+
+    /// Which endpoints of a process were asked, each once.
+    pub(super) fn endpoints(&self, pid: u32) -> Vec<Endpoint> {
+        let mut all: Vec<Endpoint> = self
+            .asked
+            .iter()
+            .filter(|(_, of, _)| *of == pid)
+            .map(|(_, _, endpoint)| *endpoint)
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}

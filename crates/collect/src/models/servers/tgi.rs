@@ -1,0 +1,66 @@
+//! text-generation-inference. It is asked where the process with GPU memory listens itself; in the usual
+//! arrangement the router that listens is its sibling, which is nobody's known parent.
+
+use model::EvidenceKind;
+use raw::Endpoint;
+
+use super::super::claim::{About, Claim, Named};
+use super::fields::set;
+use super::spec::{Asking, MODELS_EVERY_MS, Spec, Subject, Wish, Word};
+use super::talk::Answers;
+
+pub(super) const SPEC: Spec = Spec {
+    kind: "text-generation-inference",
+    serves: |subject| is_its(subject),
+    works: |subject| is_its(subject),
+    parents: &[
+        "text-generation",
+        "text-generation-launcher",
+        "text-generation-router",
+    ],
+    has_levels: false,
+    first: &[Endpoint::TgiInfo],
+    plan: |_, _| vec![(Endpoint::TgiInfo, Wish::Ask(MODELS_EVERY_MS))],
+    read,
+};
+
+fn is_its(subject: &Subject<'_>) -> bool {
+    subject
+        .leading()
+        .any(|name| name.starts_with("text-generation-"))
+}
+
+fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
+    let Some(info) = answers.ok(Endpoint::TgiInfo) else {
+        return;
+    };
+    let Word { server, claims } = word;
+    let context = info.context("max_total_tokens");
+    let context = context.map(|tokens| info.reported(tokens, "/info max_total_tokens"));
+    set(&mut server.context, context);
+    let slots = info.slots("max_concurrent_requests");
+    set(
+        &mut server.slots,
+        slots.map(|slots| info.reported(slots, "/info max_concurrent_requests")),
+    );
+    server
+        .said
+        .extend(info.said("version", "/info version", "version"));
+    let Some(id) = info.text("model_id") else {
+        return;
+    };
+    claims.push(Claim {
+        named: Named::Id(id.into()),
+        kind: Some(EvidenceKind::Api),
+        detail: "/info model_id".into(),
+        at: info.at,
+        about: About {
+            context,
+            said: info
+                .said("type", "/info model_dtype", "model_dtype")
+                .into_iter()
+                .collect(),
+            ..About::default()
+        },
+    });
+}
