@@ -3,8 +3,8 @@
 //! `GPUTASKMAN_TEST_PYTHON` names a Python that has the server (`xllamacpp`) and the writer of model files (`gguf`);
 //! `.ci/run python` makes one. Without it the test says that it was skipped.
 
-use std::io::{BufRead as _, BufReader};
-use std::net::TcpListener;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -144,7 +144,33 @@ fn a_real_server_is_shown_with_its_model_weights_and_cache_each_in_its_class() {
     ] {
         assert!(text.text().contains(words), "{words}: {}", text.text());
     }
+
+    // Somebody asks it something; what was written and answered stays in its slot until the next request.
+    let tokens = complete(port);
+    let document = Program::line("--json").driver(&driver).run();
+    let said = document.ended(0).json()["processes"][0]["server"].clone();
+    assert_eq!(said["slots_busy"], 0, "{said}");
+    let cached = said["cached_tokens"].as_u64().unwrap();
+    // The last one generated was not read again, so that nothing of it is in the cache.
+    assert_eq!(cached, tokens - 1, "{said}");
     drop(server);
+}
+
+/// One request as a user of the server makes it, until it is answered: tokens of its prompt and of the answer.
+fn complete(port: u16) -> u64 {
+    let body = json!({ "prompt": "the of the", "n_predict": 8, "cache_prompt": true }).to_string();
+    let length = body.len();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    let head = "POST /completion HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    let request = format!("{head}Connection: close\r\nContent-Length: {length}\r\n\r\n{body}");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let [start, end] = [answer.find('{').unwrap(), answer.rfind('}').unwrap()];
+    let body: Value = serde_json::from_str(&answer[start..=end]).unwrap();
+    let count = |field: &str| body[field].as_u64().unwrap();
+    count("tokens_evaluated") + count("tokens_predicted")
 }
 
 /// How long a server of this test may take to fall asleep after its idle second, on a busy machine.
