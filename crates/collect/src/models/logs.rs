@@ -156,11 +156,14 @@ impl Logs {
                 let excerpt = tail.excerpt().map(|(_, excerpt)| excerpt);
                 *found = excerpt.map_or_else(Vec::new, |it| told(&it.lines, it.cut));
             }
-            // What a second log says is what the first one said.
-            if claims.is_empty()
-                && let Some((at, excerpt)) = tail.excerpt()
-            {
-                claims.extend(Log::new(path, excerpt, at, around).claims(found));
+            let Some((at, excerpt)) = tail.excerpt() else {
+                continue;
+            };
+            // A second log says what the first one said: the first that is of this start counts.
+            let shows = |claims: &[Claim]| claims.iter().any(|claim| claim.kind.is_some());
+            let told = Log::new(path, excerpt, at, around).claims(found);
+            if claims.is_empty() || (!shows(&claims) && shows(&told)) {
+                claims = told;
             }
         }
         if self.runner.is_some() {

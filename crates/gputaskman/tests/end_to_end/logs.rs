@@ -114,6 +114,31 @@ fn a_log_gives_the_parts_that_the_program_reports() {
 }
 
 #[test]
+fn standard_error_that_leads_to_a_file_is_a_log_and_says_the_same_as_a_second_one() {
+    let (machine, mut task) = server("");
+    task.open = vec![LOG.to_owned()];
+    machine.add(&task);
+    let errors = "/srv/logs/nohup.out";
+    machine.folder().link(&format!("proc/{PID}/fd/2"), errors);
+    machine.file(errors, LINES);
+    // Nothing is charged twice.
+    machine.file(LOG, LINES);
+    let document = document(&machine);
+    let row = process(&document, PID);
+    assert_eq!(reported(row).len(), 5);
+    let log = |row: &Value| row["segments_reported"][0]["inputs"]["log"].clone();
+    assert_eq!(log(row), "nohup.out");
+    // One that is older than the process is none of its own, and the other counts.
+    set_back(
+        &machine.folder().at("srv/logs/nohup.out"),
+        Duration::from_hours(6),
+    );
+    let document = self::document(&machine);
+    let row = process(&document, PID);
+    assert_eq!((reported(row).len(), log(row)), (5, json!("server.log")));
+}
+
+#[test]
 fn a_log_of_before_the_start_is_history() {
     let (machine, mut task) = server("");
     task.open = vec![LOG.to_owned()];

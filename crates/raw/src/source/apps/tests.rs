@@ -58,8 +58,13 @@ CANARY of a second line
 fn of_what_was_said_aloud_nothing_is_kept() {
     let kept = kept(LOG);
     let kinds: Vec<LineKind> = kept.iter().map(|line| line.is).collect();
-    use LineKind::{AppLoaded, AppUnloaded, AppUsed};
-    assert_eq!(kinds, [AppLoaded, AppLoaded, AppUsed, AppUnloaded]);
+    let expected = [
+        LineKind::AppLoaded,
+        LineKind::AppLoaded,
+        LineKind::AppUsed,
+        LineKind::AppUnloaded,
+    ];
+    assert_eq!(kinds, expected);
     assert!(!format!("{kept:?}").contains("CANARY"));
     assert_eq!(kept[1].text(0).unwrap().as_ref(), "handy/medium.gguf");
 }

@@ -72,12 +72,9 @@ fn a_tail_begins_at_the_start_of_a_line() {
 
 #[test]
 fn of_a_log_without_end_the_newest_lines_are_kept() {
-    let mut log = String::new();
-    for size in 0..MAX_KEPT_LINES + 10 {
-        log.push_str(&format!(
-            "load_tensors: CPU model buffer size = {size}.00 MiB\n"
-        ));
-    }
+    let lines = (0..MAX_KEPT_LINES + 10)
+        .map(|size| format!("load_tensors: CPU model buffer size = {size}.00 MiB\n"));
+    let log: String = lines.collect();
     let kept = kept(log.as_bytes());
     assert_eq!(kept.len(), MAX_KEPT_LINES);
     assert_eq!(kept[0].text(2).unwrap().as_ref(), "10.00");
