@@ -20,10 +20,11 @@ mod cases {
     pub(crate) mod drm_attribution;
     pub(crate) mod kv_cache;
     pub(crate) mod machine;
+    pub(crate) mod model_weights;
     pub(crate) mod pid_pairing;
 }
 
-use cases::{drm_attribution, kv_cache, pid_pairing};
+use cases::{drm_attribution, kv_cache, model_weights, pid_pairing};
 
 /// What runs the cases of a prefix; an error says what is wrong with the case or with the answer.
 type Runner = fn(&Path) -> Result<(), String>;
@@ -32,6 +33,7 @@ const RUNNERS: &[(&str, Runner)] = &[
     ("amd-fdinfo", drm_attribution::run_samples),
     ("drm-attribution", drm_attribution::run_verdict),
     ("kv-cache", kv_cache::run),
+    ("model-weights", model_weights::run),
     ("pid-pairing", pid_pairing::run),
 ];
 

@@ -92,6 +92,20 @@ pub fn estimate(
     result.ok_or(WhyNot::Malformed("context length"))
 }
 
+/// Copies of a graph's inputs a scheduler keeps at most (`GGML_SCHED_MAX_COPIES`).
+const MOST_COPIES: u64 = 4;
+
+/// The bounds for one of several GPUs that share the layers of a model: inputs may exist up to four times, so that the
+/// next batch starts before the last one is done. Only inputs do, which are a part of the buffer that is not known;
+/// the upper bound takes it for all.
+#[must_use]
+pub fn pipelined(bytes: Range) -> Range {
+    Range {
+        low: bytes.low,
+        high: bytes.high.saturating_mul(MOST_COPIES),
+    }
+}
+
 fn measure(
     structure: &Structure,
     widths: &Widths,

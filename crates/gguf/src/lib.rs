@@ -3,8 +3,8 @@
 //! * [`HeaderReader`] reads a header without doing IO: it says which bytes it wants, the caller brings them,
 //!   at once or several refreshes later. [`read_header`] does the same in one call over a [`ReadAt`].
 //! * [`Header`] answers questions about the model: architecture, size, quantization, [`Kind`].
-//! * [`weights`] sums tensor bytes per layer and per device, [`kv`] the cache and state buffers, [`compute`] the
-//!   scratch buffer of a graph.
+//! * [`weights`] sums tensor bytes per layer, [`kv`] the cache and state buffers, [`compute`] the scratch buffer of a
+//!   graph; [`placement`] says on which devices they lie.
 //!
 //! A file is hostile until shown otherwise: every length is checked against the file before it is used, nothing is
 //! allocated by a declared size (see [`limits`]), and no input may make this crate panic. Where a quantity is not
@@ -28,6 +28,7 @@ mod quantization;
 mod range;
 mod read_at;
 mod reader;
+mod role;
 mod shard;
 mod strings;
 mod tensor;
@@ -35,6 +36,7 @@ mod tensor;
 pub mod compute;
 pub mod kv;
 pub mod limits;
+pub mod placement;
 pub mod weights;
 
 pub use error::Error;

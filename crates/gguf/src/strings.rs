@@ -29,6 +29,17 @@ pub fn skip_strings(
     let mut at = offset;
     let mut left = count;
     while left > 0 {
+        let unread = at
+            .checked_sub(start)
+            .and_then(|skip| usize::try_from(skip).ok())
+            .and_then(|skip| buffer.get(skip..filled))
+            .unwrap_or_default();
+        let (bytes, strings) = hop(unread, left, encoding);
+        at = at.saturating_add(bytes);
+        left = left.saturating_sub(strings);
+        if left == 0 {
+            break;
+        }
         if at.saturating_sub(offset) > MAX_HEADER_BYTES {
             return Err(Error::HeaderTooLarge { offset: at });
         }
@@ -55,6 +66,33 @@ pub fn skip_strings(
         left = left.saturating_sub(1);
     }
     Ok(at)
+}
+
+/// Hops over whole strings in `bytes`, `most` at most; says how many bytes and how many strings those are.
+///
+/// A vocabulary has half a million strings of a few bytes, so that this loop is what reading a header costs.
+fn hop(bytes: &[u8], most: u64, encoding: Encoding) -> (u64, u64) {
+    match (encoding.length_bytes, encoding.big_endian) {
+        (8, false) => hop_by(bytes, most, u64::from_le_bytes),
+        (8, true) => hop_by(bytes, most, u64::from_be_bytes),
+        (_, false) => hop_by(bytes, most, |length| u32::from_le_bytes(length).into()),
+        (_, true) => hop_by(bytes, most, |length| u32::from_be_bytes(length).into()),
+    }
+}
+
+fn hop_by<const N: usize>(bytes: &[u8], most: u64, length: impl Fn([u8; N]) -> u64) -> (u64, u64) {
+    let mut rest = bytes;
+    let mut strings = 0_u64;
+    while strings < most
+        && let Some((prefix, text)) = rest.split_first_chunk::<N>()
+        && let Ok(count) = usize::try_from(length(*prefix))
+        && let Some(after) = text.get(count..)
+    {
+        rest = after;
+        strings = strings.saturating_add(1);
+    }
+    let hopped = bytes.len().saturating_sub(rest.len());
+    (u64::try_from(hopped).unwrap_or(u64::MAX), strings)
 }
 
 fn truncated(offset: u64, needed: u64, end: u64) -> Error {

@@ -4,6 +4,7 @@ use crate::header::Header;
 use crate::kind::is_encoder;
 use crate::limits::MAX_LAYERS;
 use crate::range::Range;
+use crate::role::{Role, role};
 use crate::tensor::Tensor;
 
 /// Bytes of one layer (`blk.N.…`).
@@ -101,7 +102,9 @@ impl Weights {
         let mut weights = Self::default();
         let mut has_output = false;
         let mut encoder = false;
+        let mut architecture = None;
         for header in parts {
+            architecture = architecture.or(header.architecture());
             encoder |= header.architecture().is_some_and(is_encoder);
             if weights.layers.is_empty() {
                 let layers = header.block_count().unwrap_or(0).min(MAX_LAYERS);
@@ -114,7 +117,7 @@ impl Weights {
                     weights.uncertain = weights.uncertain.saturating_add(tensor.bytes);
                 }
                 has_output |= &*tensor.name == "output.weight";
-                weights.add(tensor);
+                weights.add(tensor, architecture);
             }
         }
         // An encoder has no output head that could share the embedding.
@@ -122,9 +125,9 @@ impl Weights {
         weights
     }
 
-    fn add(&mut self, tensor: &Tensor) {
-        let sum = match place(&tensor.name) {
-            Place::Layer { number, expert } => {
+    fn add(&mut self, tensor: &Tensor, architecture: Option<&str>) {
+        let sum = match role(&tensor.name, architecture) {
+            Role::Layer { number, expert } => {
                 match usize::try_from(number)
                     .ok()
                     .and_then(|number| self.layers.get_mut(number))
@@ -138,13 +141,13 @@ impl Weights {
                     None => &mut self.other,
                 }
             }
-            Place::TokenEmbedding => {
+            Role::TokenEmbedding => {
                 self.token_embedding = self.token_embedding.saturating_add(tensor.bytes);
                 &mut self.input
             }
-            Place::Input => &mut self.input,
-            Place::Output => &mut self.output,
-            Place::Other => &mut self.other,
+            Role::Input => &mut self.input,
+            Role::Output => &mut self.output,
+            Role::FirstLayer | Role::EveryLayer | Role::Other => &mut self.other,
         };
         *sum = sum.saturating_add(tensor.bytes);
     }
@@ -203,34 +206,5 @@ impl Weights {
                 .plus(Range::exact(self.other));
         }
         Placement { gpu, cpu }
-    }
-}
-
-enum Place {
-    Layer { number: u64, expert: bool },
-    TokenEmbedding,
-    Input,
-    Output,
-    Other,
-}
-
-fn place(name: &str) -> Place {
-    if let Some((number, rest)) = name
-        .strip_prefix("blk.")
-        .and_then(|rest| rest.split_once('.'))
-        && let Ok(number) = number.parse()
-    {
-        let matrix = rest.split('.').next().unwrap_or_default();
-        let expert = matrix.starts_with("ffn_")
-            && (matrix.ends_with("_exps") || matrix.ends_with("_chexps"));
-        return Place::Layer { number, expert };
-    }
-    let stem = name.split('.').next().unwrap_or_default();
-    match stem {
-        "token_embd" => Place::TokenEmbedding,
-        "position_embd" | "token_types" | "per_layer_token_embd" => Place::Input,
-        "output" | "output_norm" | "cls" => Place::Output,
-        // token_embd_norm belongs to the input in bert and is the output norm in lfm2; rope factors go anywhere.
-        _ => Place::Other,
     }
 }

@@ -134,6 +134,7 @@ fn spanned(
         ubatch: flags.ubatch,
         flash_attention: flags.flash_attention,
         swa_full: flags.swa_full,
+        ..KvSettings::default()
     };
     let told = |reading: &Reading<model::Reported<u64>>| reading.known().map(|r| r.value);
     let per_slot = inputs.server.and_then(|server| told(&server.context));

@@ -15,7 +15,7 @@ use super::machine::{FOLDER, Memory};
 const REFRESHES: usize = 3;
 
 /// How far the tensor table's last bytes may lie behind the header, where a case does not say how long the file is.
-const FILE_LEN: u64 = 1 << 40;
+pub(crate) const FILE_LEN: u64 = 1 << 40;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,7 +60,7 @@ fn hundredth() -> f64 {
 pub(crate) fn run(file: &Path) -> Result<(), String> {
     let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
     let case: Case = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    let process = collected(&case, header(file, &case.header)?)?;
+    let process = collected(&case, header_bytes(file, &case.header)?)?;
     let expected = &case.expect;
     let kv = |place| sum(&process, SegmentKind::Kv, place);
     for (what, wanted, found) in [
@@ -84,7 +84,7 @@ pub(crate) fn run(file: &Path) -> Result<(), String> {
 }
 
 /// The model's header: beside the case, or among the fixtures of the reader.
-fn header(case: &Path, name: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn header_bytes(case: &Path, name: &str) -> Result<Vec<u8>, String> {
     let beside = case.with_file_name(name);
     let ours = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../gguf/fixtures/headers")

@@ -47,6 +47,10 @@ pub enum Assumption {
     IndexLayers,
     /// No states are kept to undo speculative tokens.
     NoRollback,
+    /// The build is not known: the rules of 2024 to today.
+    Era,
+    /// The layers for multi-token prediction have full attention.
+    PredictionLayers,
 }
 
 impl fmt::Display for Assumption {
@@ -67,6 +71,10 @@ impl fmt::Display for Assumption {
             }
             Self::IndexLayers => write!(f, "index keys in none to all layers"),
             Self::NoRollback => write!(f, "no speculative decoding with state rollback"),
+            Self::Era => write!(f, "build unknown: rules of any year"),
+            Self::PredictionLayers => {
+                write!(f, "full attention in layers for multi-token prediction")
+            }
         }
     }
 }

@@ -1,9 +1,13 @@
 //! How many tokens each cache has room for.
 
+use super::settings::Era;
 use super::why_not::WhyNot;
 
-/// llama.cpp pads a context to this since November 2025; before it was 32, or 256 with flash attention.
+/// llama.cpp pads a context to this; before November 2025 only with flash attention.
 const CONTEXT_PADDING: u64 = 256;
+
+/// To this it was padded without flash attention, before November 2025.
+const OLD_CONTEXT_PADDING: u64 = 32;
 
 /// llama.cpp counts tokens in 32 bits.
 const MAX_CONTEXT: u64 = 1 << 32;
@@ -16,6 +20,9 @@ pub(crate) struct Request {
     pub(crate) unified: bool,
     pub(crate) ubatch: u64,
     pub(crate) swa_full: bool,
+    pub(crate) flash_attention: bool,
+    /// One era, not [`Era::Unknown`].
+    pub(crate) era: Era,
 }
 
 /// Cells a stream has in full and windowed layers, and how many streams there are.
@@ -33,16 +40,19 @@ impl Request {
         if self.context > MAX_CONTEXT || self.slots == 0 || self.context == 0 {
             return Err(too_large);
         }
+        let pad = |tokens: u64| tokens.checked_next_multiple_of(self.padding());
         let context = pad(self.context).ok_or(too_large.clone())?;
-        let streams = if self.unified { 1 } else { self.slots };
-        // The division truncates before the padding: 4096 tokens for 3 slots become 3 x 1536.
-        let full = context
-            .checked_div(streams)
-            .and_then(pad)
-            .ok_or(too_large.clone())?;
+        let unified = self.unified || matches!(self.era, Era::OneCache | Era::FullWindows);
+        let streams = if unified { 1 } else { self.slots };
+        let divided = match self.era {
+            // The division truncates before the padding: 4096 tokens for 3 slots become 3 x 1536.
+            Era::Current => context.checked_div(streams),
+            _ => Some(context.div_ceil(streams)),
+        };
+        let full = divided.and_then(pad).ok_or(too_large.clone())?;
         let windowed = match window {
-            Some(window) if !self.swa_full => {
-                let sharing = if self.unified { self.slots } else { 1 };
+            Some(window) if !self.swa_full && self.era != Era::FullWindows => {
+                let sharing = if unified { self.slots } else { 1 };
                 window
                     .checked_mul(sharing)
                     .and_then(|tokens| tokens.checked_add(self.ubatch))
@@ -57,8 +67,12 @@ impl Request {
             streams,
         })
     }
-}
 
-fn pad(tokens: u64) -> Option<u64> {
-    tokens.checked_next_multiple_of(CONTEXT_PADDING)
+    fn padding(self) -> u64 {
+        if self.era == Era::Current || self.flash_attention {
+            CONTEXT_PADDING
+        } else {
+            OLD_CONTEXT_PADDING
+        }
+    }
 }

@@ -6,7 +6,7 @@ use crate::weights::{Placement, is_on_gpu};
 
 use super::assumption::Assumption;
 use super::cells::{Cells, Request};
-use super::settings::{CacheType, KvSettings};
+use super::settings::{CacheType, Era, KvSettings};
 use super::structure::{Layer, Structure};
 use super::why_not::WhyNot;
 
@@ -37,7 +37,7 @@ pub enum CacheKind {
 }
 
 /// One part of the memory. llama.cpp logs a buffer size for each, per device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KvPart {
     /// What it is.
     pub kind: CacheKind,
@@ -47,6 +47,8 @@ pub struct KvPart {
     pub cells: (u64, u64),
     /// Its size.
     pub bytes: Range,
+    /// Its size by layer, from the first; 0 in layers that do not have it.
+    pub by_layer: Vec<Range>,
 }
 
 /// Bytes of all caches and states of a context.
@@ -104,18 +106,38 @@ pub(crate) struct Choice {
     pub(crate) request: Request,
     keys: CacheType,
     values: CacheType,
+    /// States a slot has, the current one included.
+    states: u64,
     pub(crate) flash_attention: bool,
 }
 
 /// How much the caches and states of a server with this model take. Where settings are unknown, the bounds span what
 /// it could have chosen. One context only: a draft model's, or one for multi-token prediction, comes on top.
 pub fn estimate(header: &Header, settings: &KvSettings) -> Result<KvEstimate, WhyNot> {
-    let structure = Structure::of(header)?;
-    let contexts = contexts(header, settings, &structure)?;
+    estimate_of(header, &Structure::of(header)?, settings)
+}
+
+/// The same for the context in which a model's own layers for multi-token prediction draft (`--spec-type draft-mtp`):
+/// keys and values of those layers, all tokens of the context. Not checked against a log.
+///
+/// A draft model has a context of its own: [`estimate`] with its header, the same context and slots, and the types of
+/// `-ctkd` and `-ctvd`.
+pub fn estimate_prediction(header: &Header, settings: &KvSettings) -> Result<KvEstimate, WhyNot> {
+    let mut estimate = estimate_of(header, &Structure::prediction(header)?, settings)?;
+    estimate.assumptions.push(Assumption::PredictionLayers);
+    Ok(estimate)
+}
+
+fn estimate_of(
+    header: &Header,
+    structure: &Structure,
+    settings: &KvSettings,
+) -> Result<KvEstimate, WhyNot> {
+    let contexts = contexts(header, settings, structure)?;
     let mut result: Option<KvEstimate> = None;
     let mut refused = None;
     for choice in choices(settings, contexts) {
-        match measure(&structure, choice) {
+        match measure(structure, choice) {
             Ok(measured) => match &mut result {
                 Some(result) => result.span(&measured),
                 None => result = Some(measured),
@@ -125,7 +147,7 @@ pub fn estimate(header: &Header, settings: &KvSettings) -> Result<KvEstimate, Wh
     }
     let mut result =
         result.ok_or_else(|| refused.unwrap_or(WhyNot::Malformed("context length")))?;
-    result.assumptions = assumptions(settings, contexts, &structure);
+    result.assumptions = assumptions(settings, contexts, structure);
     Ok(result)
 }
 
@@ -136,12 +158,40 @@ impl KvEstimate {
         for (layer, other) in self.layers.iter_mut().zip(&other.layers) {
             *layer = layer.spanning(*other);
         }
-        for (part, other) in self.parts.iter_mut().zip(&other.parts) {
+        // Builds of some eras have no windowed part: it is 0 there.
+        for part in &mut self.parts {
+            if !other.parts.iter().any(|other| other.kind == part.kind) {
+                part.lower_to_nothing();
+            }
+        }
+        for other in &other.parts {
+            if !self.parts.iter().any(|part| part.kind == other.kind) {
+                let mut missing = other.clone();
+                missing.lower_to_nothing();
+                self.parts.push(missing);
+            }
+            let Some(part) = self.parts.iter_mut().find(|part| part.kind == other.kind) else {
+                continue;
+            };
+            part.layers = part.layers.max(other.layers);
             part.bytes = part.bytes.spanning(other.bytes);
             part.cells = (
                 part.cells.0.min(other.cells.0),
                 part.cells.1.max(other.cells.1),
             );
+            for (layer, other) in part.by_layer.iter_mut().zip(&other.by_layer) {
+                *layer = layer.spanning(*other);
+            }
+        }
+    }
+}
+
+impl KvPart {
+    fn lower_to_nothing(&mut self) {
+        self.bytes.low = 0;
+        self.cells.0 = 0;
+        for layer in &mut self.by_layer {
+            layer.low = 0;
         }
     }
 }
@@ -179,24 +229,28 @@ pub(crate) fn choices(settings: &KvSettings, contexts: (u64, u64)) -> impl Itera
         Some(known) => (known, known),
         None => UNKNOWN_BATCH,
     };
+    let states = u64::from(settings.rollback.unwrap_or(0)).saturating_add(1);
     let mut choices = Vec::new();
     for slots in slots {
         for unified in either(settings.unified) {
             for (context, ubatch) in [(contexts.0, batches.0), (contexts.1, batches.1)] {
-                let request = Request {
-                    context,
-                    slots: u64::from(slots),
-                    unified,
-                    ubatch: u64::from(ubatch),
-                    swa_full: settings.swa_full,
-                };
-                for keys in types(settings.type_k) {
-                    for values in types(settings.type_v) {
-                        for flash_attention in either(settings.flash_attention) {
+                for (era, flash_attention) in eras(settings, &either(settings.flash_attention)) {
+                    let request = Request {
+                        context,
+                        slots: u64::from(slots),
+                        unified,
+                        ubatch: u64::from(ubatch),
+                        swa_full: settings.swa_full,
+                        flash_attention,
+                        era,
+                    };
+                    for keys in types(settings.type_k) {
+                        for values in types(settings.type_v) {
                             choices.push(Choice {
                                 request,
                                 keys,
                                 values,
+                                states,
                                 flash_attention,
                             });
                         }
@@ -206,6 +260,13 @@ pub(crate) fn choices(settings: &KvSettings, contexts: (u64, u64)) -> impl Itera
         }
     }
     choices.into_iter()
+}
+
+fn eras(settings: &KvSettings, flash_attention: &[bool]) -> Vec<(Era, bool)> {
+    let possible = settings.era.possible().iter();
+    possible
+        .flat_map(|era| flash_attention.iter().map(|used| (*era, *used)))
+        .collect()
 }
 
 /// The size with one choice of every setting.
@@ -235,6 +296,7 @@ fn measure(structure: &Structure, choice: Choice) -> Result<KvEstimate, WhyNot> 
         };
         let mut sum = Range::exact(0);
         for (part, bytes) in parts.iter_mut().zip(of_layer) {
+            part.by_layer.push(bytes.unwrap_or_default());
             if let Some(bytes) = bytes {
                 part.layers = part.layers.saturating_add(1);
                 part.bytes = part.bytes.plus(bytes);
@@ -281,6 +343,7 @@ fn empty_part(kind: CacheKind, cells: Cells) -> KvPart {
         layers: 0,
         cells: (tokens, tokens),
         bytes: Range::exact(0),
+        by_layer: Vec::new(),
     }
 }
 
@@ -293,17 +356,18 @@ fn layer_bytes(
     cells: Cells,
 ) -> Result<Option<Range>, WhyNot> {
     let bytes = match kind {
-        CacheKind::Full if layer.cached && !layer.windowed => {
+        CacheKind::Full if layer.cached && !is_windowed(layer, choice) => {
             token_bytes(layer, structure, choice)?.checked_mul(cells.full)
         }
-        CacheKind::Windowed if layer.cached && layer.windowed => {
+        CacheKind::Windowed if layer.cached && is_windowed(layer, choice) => {
             token_bytes(layer, structure, choice)?.checked_mul(cells.windowed)
         }
         CacheKind::Index if layer.cached && layer.index_row > 0 => {
             row(choice.keys, layer.index_row)?.checked_mul(cells.full)
         }
         CacheKind::State if layer.state > 0 => {
-            let bytes = layer.state.checked_mul(choice.request.slots);
+            let states = choice.request.slots.checked_mul(choice.states);
+            let bytes = states.and_then(|states| layer.state.checked_mul(states));
             return bytes
                 .map(|bytes| Some(Range::exact(bytes)))
                 .ok_or(WhyNot::Malformed("recurrent state size"));
@@ -315,6 +379,11 @@ fn layer_bytes(
         .ok_or(WhyNot::Malformed("context length"))?;
     let certain = kind != CacheKind::Index || structure.indexes_every_layer;
     Ok(Some(Range::between(if certain { bytes } else { 0 }, bytes)))
+}
+
+/// Whether the layer is in the cache of windowed layers; early builds had one cache for all.
+fn is_windowed(layer: &Layer, choice: Choice) -> bool {
+    layer.windowed && choice.request.era != Era::FullWindows
 }
 
 /// Bytes of a token's keys and values in one layer.
@@ -387,6 +456,10 @@ fn assumptions(
         indexed && !structure.indexes_every_layer,
         Assumption::IndexLayers,
     );
-    note(stateful, Assumption::NoRollback);
+    note(
+        stateful && settings.rollback.is_none(),
+        Assumption::NoRollback,
+    );
+    note(cached && settings.era == Era::Unknown, Assumption::Era);
     list
 }

@@ -69,6 +69,42 @@ impl CacheType {
     }
 }
 
+/// Which rules a build of llama.cpp follows for the cells of a cache. Checked against logs of builds of April, August,
+/// late 2025 and 2026 (llama, gemma3; 2 slots); not checked are models before August 2025 whose layers differ in the
+/// width of their values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Era {
+    /// Since November 2025: contexts are padded to 256 tokens, and divided before.
+    #[default]
+    Current,
+    /// August to October 2025: slots have caches of their own; padding to 256 with flash attention, else to 32.
+    OwnCaches,
+    /// May to July 2025: all slots share one cache, windowed layers are limited to their window.
+    OneCache,
+    /// Before May 2025: all slots share one cache, and windowed layers are as large as others.
+    FullWindows,
+    /// Not known: any of these.
+    Unknown,
+}
+
+impl Era {
+    /// Those it can be.
+    pub(crate) fn possible(self) -> &'static [Self] {
+        match self {
+            Self::Current => &[Self::Current],
+            Self::OwnCaches => &[Self::OwnCaches],
+            Self::OneCache => &[Self::OneCache],
+            Self::FullWindows => &[Self::FullWindows],
+            Self::Unknown => &[
+                Self::Current,
+                Self::OwnCaches,
+                Self::OneCache,
+                Self::FullWindows,
+            ],
+        }
+    }
+}
+
 /// What is known of a server's settings. `None` means not known, which is not the same as the default: a setting can
 /// come from an environment variable (`LLAMA_ARG_…`) that nobody sees. The default is all unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,6 +127,11 @@ pub struct KvSettings {
     pub flash_attention: Option<bool>,
     /// Whether layers with a sliding window have full caches (`--swa-full`).
     pub swa_full: bool,
+    /// The build's rules.
+    pub era: Era,
+    /// States kept beside the current one for each slot, to undo speculated tokens: recurrent layers take as many
+    /// times more. `None`: not known, none assumed.
+    pub rollback: Option<u32>,
 }
 
 impl KvSettings {
@@ -106,6 +147,8 @@ impl KvSettings {
             ubatch: Some(512),
             flash_attention: None,
             swa_full: false,
+            era: Era::Current,
+            rollback: None,
         }
     }
 }

@@ -119,6 +119,46 @@ impl Structure {
         })
     }
 
+    /// What the layers for multi-token prediction keep; the others nothing.
+    pub(crate) fn prediction(header: &Header) -> Result<Self, WhyNot> {
+        let architecture = header
+            .architecture()
+            .ok_or(WhyNot::UnknownArchitecture(None))?;
+        let count = layer_count(header)?;
+        let extra = header
+            .u64("nextn_predict_layers")
+            .filter(|extra| *extra > 0)
+            .ok_or(WhyNot::Missing("nextn_predict_layers"))?;
+        let trunk = count
+            .checked_sub(extra)
+            .ok_or(WhyNot::Malformed("nextn_predict_layers"))?;
+        let unknown = || WhyNot::UnknownArchitecture(Some(architecture.to_owned()));
+        match Memory::of(architecture, trunk).ok_or_else(unknown)? {
+            Memory::None => return Err(WhyNot::NonCausal),
+            Memory::NotModelled(why) => return Err(WhyNot::NotModelled(why)),
+            Memory::Recurrent(_) => return Err(WhyNot::Malformed("nextn_predict_layers")),
+            Memory::Attention(_) | Memory::Hybrid(..) => {}
+        }
+        let heads = Heads::of(header)?;
+        let mut layers = Vec::new();
+        for number in 0..count {
+            layers.push(if number < trunk {
+                Layer::default()
+            } else {
+                heads.layer(number, false)?
+            });
+        }
+        let rows = layers.iter().map(|layer| layer.value_row);
+        Ok(Self {
+            widest_value_row: rows.max().unwrap_or(0),
+            layers,
+            window: None,
+            // Not known whether those have index keys.
+            indexes_every_layer: false,
+            assumptions: Vec::new(),
+        })
+    }
+
     fn recurrent(header: &Header, count: u64, rule: StateRule) -> Result<Self, WhyNot> {
         let layer = Layer {
             state: rule.bytes(header)?,

@@ -22,13 +22,16 @@ pub(crate) fn settings(flags: &str) -> KvSettings {
                 settings.parallel = Some(value().parse().unwrap());
                 settings.unified = Some(false);
             }
-            "-kvu" => settings.unified = Some(true),
+            "-kvu" | "--kv-unified" => settings.unified = Some(true),
             "-ub" => settings.ubatch = Some(value().parse().unwrap()),
             "-b" => batch = value().parse().unwrap(),
             "-ctk" => settings.type_k = CacheType::from_name(value()),
             "-ctv" => settings.type_v = CacheType::from_name(value()),
             "-fa" => settings.flash_attention = Some(value() == "on"),
             "--swa-full" => settings.swa_full = true,
+            // Nothing to do with memory, or with weights alone.
+            "--metrics" | "--embedding" => {}
+            "-lv" | "-lm" => drop(value()),
             other => panic!("{other}"),
         }
     }

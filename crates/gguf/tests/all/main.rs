@@ -19,6 +19,8 @@ mod kv;
 mod kv_cases;
 mod kv_hybrid;
 mod kv_unknown;
+mod logs;
+mod placement;
 mod reader;
 mod shard;
 mod weights;
