@@ -239,7 +239,7 @@ pub(super) fn process(
         models: Vec::new(),
         segments_reported: Vec::new(),
         segments_estimated: Vec::new(),
-        receipt: None,
+        receipts: Vec::new(),
         server: None,
         server_unasked: None,
     }
@@ -393,9 +393,8 @@ pub(super) fn llama_server() -> Process {
             Placement::Gpu,
         ),
     ];
-    it.receipt = receipt::remainder(
-        0,
-        Bytes::mib(9340),
+    it.receipts = receipt::receipts(
+        &[(0, Some(Bytes::mib(9340)))],
         &it.segments_reported,
         &it.segments_estimated,
     );
