@@ -180,7 +180,8 @@ fn line<C>(from: &Segment<C>, size: LineSize) -> Line {
 /// The receipts of a process: one for each device whose size was measured.
 ///
 /// Where it is on several devices each part must say on which it lies, else there is none: a part
-/// that may be on any of them would be taken away more than once.
+/// that may be on any of them would be taken away more than once. A device that is there twice, as
+/// with two MIG instances, has none either.
 pub fn receipts(
     measured: &[(u32, Option<Bytes>)],
     reported: &[Segment<Reported<Bytes>>],
@@ -190,7 +191,12 @@ pub fn receipts(
         line.device_index.is_some()
             || !matches!(line.standing, Standing::Counted | Standing::SizeUnknown)
     };
-    if measured.len() > 1 && !lines(None, reported, estimated).iter().all(placed) {
+    let twice = |(at, (device, _)): (usize, &(u32, Option<Bytes>))| {
+        measured.iter().take(at).any(|(other, _)| other == device)
+    };
+    if measured.iter().enumerate().any(twice)
+        || measured.len() > 1 && !lines(None, reported, estimated).iter().all(placed)
+    {
         return Vec::new();
     }
     let known = measured.iter().filter_map(|(device, size)| Some((*device, (*size)?)));
@@ -385,6 +391,8 @@ mod tests {
         let whole = [part(SegmentKind::Weights, 90, 90, Placement::Gpu)];
         let replaced = receipts(&sizes, &[on(Some(0), 70), on(Some(1), 20)], &whole);
         assert_eq!(replaced.len(), 2);
+        let instances = [(0, Some(Bytes(100))), (0, Some(Bytes(50)))];
+        assert!(receipts(&instances, &[on(Some(0), 70)], &[]).is_empty());
         // A device whose size is hidden has none, and takes nothing from the other.
         let hidden = [(0, Some(Bytes(100))), (1, None)];
         assert_eq!(
