@@ -12,6 +12,7 @@ mod mig;
 mod notes;
 mod page;
 mod process;
+mod requirement;
 mod table;
 mod workload;
 
@@ -19,6 +20,7 @@ use model::{OriginKind, ScanState, Severity, Snapshot};
 
 use crate::format;
 use notes::Notes;
+pub use requirement::{fit, inspection};
 use page::Page;
 
 /// Columns of the report where nobody asked for another width.

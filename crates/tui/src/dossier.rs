@@ -7,7 +7,7 @@ use model::{
 use ratatui::text::Line;
 
 use crate::columns::{self, Row};
-use crate::contents;
+use crate::contents::Contents;
 use crate::device;
 use crate::figure::{self, Figure};
 use crate::gaps;
@@ -45,7 +45,9 @@ pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'stati
     if let Some(charge) = row.charge {
         out.push(memory_line(snapshot, charge, look));
     }
-    contents::paragraphs(process, cells, look, &mut out);
+    let device = row.charge.map(|charge| charge.device_index);
+    let contents = Contents::of(process, device);
+    contents.paragraphs(cells, look, &mut out);
     if let Some(server) = server_line(snapshot, process, look) {
         out.push(server);
     }
@@ -55,7 +57,7 @@ pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'stati
     for model in &process.models {
         out.push(evidence_line(snapshot, model, look));
     }
-    contents::notes(process, look, &mut out);
+    contents.notes(look, &mut out);
     for charge in &process.charges {
         out.push(charge_line(snapshot, charge, look));
     }

@@ -1,9 +1,7 @@
 //! Which models a process has, and by what evidence.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use gguf::{Header, ShardName};
 use model::{
     Bytes, Category, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey,
     Reading, Reported, Runtime, Segment, Server, Severity, Stamp, Text,
@@ -13,17 +11,15 @@ use raw::{Machine, ProcessRef, Root, Settings};
 use super::category::ByLoad;
 use super::claim::{Claim, Named, Target};
 use super::described::{Described, without_file};
-use super::files::{Files, Look, Outcome};
+use super::files::{Files, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
 use super::memory::{Inputs, segments};
 use super::reach::Forwarders;
 use super::runtimes;
 use super::server::Asked;
+use super::shards::shards;
 use crate::processes::Watched;
-
-/// Most parts of a split model that are looked for.
-const MAX_PARTS: u32 = 64;
 
 /// Models of all processes over time.
 #[derive(Default)]
@@ -265,38 +261,8 @@ fn add_model(
     sources: &Sources<'_>,
 ) {
     let Some(first) = parts.first() else { return };
-    let headers_of = |look: &Look| match &look.outcome {
-        Ok((Outcome::Header(header), _)) => Some(Arc::clone(header)),
-        _ => None,
-    };
-    // Parts that nothing named, such as those of a server that was only given the first.
-    let mut headers: Vec<Arc<Header>> = parts.iter().filter_map(|p| headers_of(&p.look)).collect();
-    let mut missing_parts = parts.len() - headers.len();
-    let mut sizes = parts
-        .iter()
-        .map(|p| p.meta.map(|meta| meta.size))
-        .collect::<Vec<_>>();
-    let (folder, name) = first.path.rsplit_once('/').unwrap_or(("", &first.path));
-    if let Some(shard) = ShardName::parse(name).filter(|shard| shard.count > 1) {
-        for number in 1..=shard.count.min(MAX_PARTS) {
-            let Some(sibling) = shard.sibling(number) else {
-                continue;
-            };
-            let path: Text = format!("{folder}/{sibling}").into();
-            if parts.iter().any(|part| part.path == path) {
-                continue;
-            }
-            let look = files.look(machine, Root::Process(who), &path, sources.now);
-            sizes.push(look.meta.ok().map(|(meta, _)| meta.size));
-            match headers_of(&look) {
-                Some(header) if number == 1 => headers.insert(0, header),
-                Some(header) => headers.push(header),
-                None => missing_parts += 1,
-            }
-        }
-        let beyond = usize::try_from(shard.count.saturating_sub(MAX_PARTS)).unwrap_or(usize::MAX);
-        missing_parts = missing_parts.saturating_add(beyond);
-    }
+    let found = shards(files, machine, Root::Process(who), parts, sources.now);
+    let (headers, missing_parts) = (&found.headers, found.missing);
     let mut evidence: Vec<Evidence> = parts.iter().flat_map(|p| p.evidence.clone()).collect();
     // What names a file is among its candidates already.
     let otherwise = |claim: &&&Claim| !matches!(claim.named, Named::File(_));
@@ -310,8 +276,8 @@ fn add_model(
     evidence.dedup_by(|a, b| a.kind == b.kind && a.detail == b.detail);
     let model = Described {
         first,
-        headers: &headers,
-        sizes: &sizes,
+        headers,
+        sizes: &found.sizes(),
         missing_parts,
         before: findings.models.len(),
         server: findings.server.as_ref(),
@@ -342,7 +308,7 @@ fn add_model(
         });
     }
     let inputs = Inputs {
-        headers: &headers,
+        headers,
         missing_parts,
         flags: sources.flags,
         server: findings.server.as_ref().filter(|_| is_served(&model)),

@@ -34,6 +34,20 @@ pub(super) struct Gathered {
     deleted: bool,
 }
 
+impl Gathered {
+    /// A file that somebody named, without evidence that anybody has it.
+    pub(super) fn alone(path: Text, look: Look) -> Self {
+        Self {
+            paths: vec![path.clone()],
+            path,
+            meta: look.meta.ok().map(|(meta, _)| meta),
+            look,
+            evidence: Vec::new(),
+            deleted: false,
+        }
+    }
+}
+
 /// Files that may be models, by every kind of evidence. Recomputed from answers, never from
 /// earlier conclusions.
 pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {

@@ -1,8 +1,7 @@
 //! Under a row: its match, its models with evidence, what is inside its memory, its server.
 
-use model::{
-    Bytes, Estimated, Model, Placement, Process, Reading, Reported, Segment, SegmentKind, Snapshot,
-};
+use model::receipt::{self, Line, LineSize, Standing};
+use model::{Model, Placement, Process, SegmentKind, Snapshot};
 
 use super::notes::{Cell, Notes, with_ages};
 use super::page::Page;
@@ -117,72 +116,69 @@ fn facts(notes: &mut Notes, subject: &str, process: &Process, model: &Model) -> 
     ]
 }
 
-/// The parts, a report in place of the estimate of the same part, and what remains.
+/// Every part with the mark of its class, a report beside the estimate of the same part; then, for each
+/// device shown, the measured size and what remains.
 fn inside(notes: &mut Notes, subject: &str, snapshot: &Snapshot, process: &Process) -> Vec<String> {
     let several = process.models.len() > 1;
+    let lines = match &*process.receipts {
+        [only] => only.lines.clone(),
+        _ => receipt::lines(None, &process.segments_reported, &process.segments_estimated),
+    };
     let mut items: Vec<(String, Option<u64>)> = Vec::new();
-    for part in &process.segments_reported {
-        let cell = notes.reported(field(part.kind), subject, &part.bytes, |bytes| {
-            format::size(*bytes)
-        });
-        items.push(item(part, several, &cell, ""));
-    }
-    for part in &process.segments_estimated {
-        if is_reported(&process.segments_reported, part) {
-            continue;
-        }
-        let cell = notes.estimated(field(part.kind), subject, &part.bytes);
-        let inputs: Vec<String> = match (part.kind, part.bytes.known()) {
-            (SegmentKind::Kv, Some(_)) => part
-                .inputs
-                .iter()
-                .map(|(name, value)| format!("{name} {value}"))
-                .collect(),
-            _ => Vec::new(),
+    for line in &lines {
+        let name = field(line.kind);
+        let cell = match &line.size {
+            LineSize::Reported(size) => {
+                notes.reported(name, subject, size, |bytes| format::size(*bytes))
+            }
+            LineSize::Estimated(size) => notes.estimated(name, subject, size),
         };
-        items.push(item(part, several, &cell, &inputs.join(", ")));
+        items.push(item(line, several, &cell));
     }
-    if let Some(receipt) = &process.receipt
-        && snapshot.selection.includes(receipt.device_index)
+    for receipt in process
+        .receipts
+        .iter()
+        .filter(|it| snapshot.selection.includes(it.device_index))
     {
         let rest = format::estimate_signed(receipt.remainder_low, receipt.remainder_high);
-        items.push((format!("rest {rest} ({})", receipt.note()), None));
+        let of = match process.receipts.len() {
+            1 => String::new(),
+            _ => format!(" of {} on GPU {}", format::size(receipt.measured), receipt.device_index),
+        };
+        items.push((format!("rest {rest}{of} ({})", receipt.note()), None));
     }
     with_ages(items)
 }
 
-fn is_reported(reported: &[Segment<Reported<Bytes>>], part: &Segment<Estimated<Bytes>>) -> bool {
-    reported.iter().any(|it| {
-        it.model_id == part.model_id
-            && it.kind == part.kind
-            && matches!(it.bytes, Reading::Known(_))
-            && (it.placement == Placement::Cpu) == (part.placement == Placement::Cpu)
-    })
-}
-
-fn item<C>(part: &Segment<C>, several: bool, cell: &Cell, inputs: &str) -> (String, Option<u64>) {
+fn item(line: &Line, several: bool, cell: &Cell) -> (String, Option<u64>) {
     let of = if several {
-        format!("{} ", part.model_id)
+        format!("{} ", line.model_id)
     } else {
         String::new()
     };
-    let place = match (part.placement, &part.bytes) {
-        (Placement::Gpu, _) | (_, Reading::Missing(_)) => "",
-        (Placement::PinnedHost, _) => "in pinned system memory",
-        (Placement::Cpu, _) => "in system memory",
-        (Placement::Unknown, _) => "on the GPU or in system memory",
+    let known = line.size.bounds().is_some();
+    let place = match (line.placement, line.standing) {
+        _ if !known => None,
+        (_, Standing::Replaced) => Some("beside the report, which counts"),
+        (Placement::Gpu, _) => None,
+        (Placement::PinnedHost, _) => Some("in pinned system memory"),
+        (Placement::Cpu, _) => Some("in system memory"),
+        (Placement::Unknown, _) => Some("on the GPU or in system memory"),
     };
-    let separator = if place.is_empty() || inputs.is_empty() {
-        ""
-    } else {
-        ", "
+    let contained = match line.kind {
+        SegmentKind::KvUsed => Some("part of KV"),
+        SegmentKind::Total => Some("contains the parts"),
+        _ => None,
     };
-    let more = match (place, inputs) {
-        ("", "") => String::new(),
-        _ => format!(" ({place}{separator}{inputs})"),
+    let inputs = line.inputs.iter().filter(|_| known && line.kind == SegmentKind::Kv);
+    let inputs = inputs.map(|(name, value)| format!("{name} {value}"));
+    let words = [place, contained].into_iter().flatten().map(String::from);
+    let more: Vec<String> = words.chain(inputs).collect();
+    let more = match &*more {
+        [] => String::new(),
+        more => format!(" ({})", more.join(", ")),
     };
-    let name = part.kind.label();
-    (format!("{of}{name} {}{more}", cell.text), cell.old_ms)
+    (format!("{of}{} {}{more}", line.kind.label(), cell.text), cell.old_ms)
 }
 
 const fn field(kind: SegmentKind) -> &'static str {
