@@ -9,6 +9,7 @@
 //! | [`radeon`] | devices read through the kernel's DRM: reasons, bounds, engines of other drivers |
 //! | [`no_gpu`] | no device, and sources that explain why |
 //! | [`hostile`] | names with control characters, direction overrides, wide and very long text |
+//! | [`served`] | servers of models: parts in every class, several models in one process, all that is said |
 //! | [`stale`] | a device that last answered 7 s ago, with pending and missing readings |
 
 mod containers;
@@ -16,6 +17,7 @@ mod details;
 mod instances;
 mod parts;
 mod radeon;
+mod served;
 
 use crate::device::Device;
 use crate::gap::Gap;
@@ -35,6 +37,7 @@ use parts::{
 
 pub use parts::{AT, ago};
 pub use radeon::radeon;
+pub use served::served;
 
 /// One GPU of 16 GB and twelve processes: a language model with model, evidence, parts, receipt and
 /// server; one whose size the driver hides; one on both lists; graphics; one that has exited; one in
@@ -505,6 +508,7 @@ pub fn all() -> Vec<(&'static str, Snapshot)> {
         ("container", container()),
         ("no_gpu", no_gpu()),
         ("hostile", hostile()),
+        ("served", served()),
         ("stale", stale()),
         ("radeon", radeon()),
     ]

@@ -24,13 +24,8 @@ pub(crate) struct Contents<'a> {
 impl<'a> Contents<'a> {
     pub(crate) fn of(process: &'a Process, device: Option<u32>) -> Self {
         let receipt = device.and_then(|index| process.receipt_on(index));
-        let lines = receipt.map_or_else(
-            || {
-                let said = &process.segments_reported;
-                receipt::lines(device, said, &process.segments_estimated)
-            },
-            |receipt| receipt.lines.clone(),
-        );
+        let said = &process.segments_reported;
+        let lines = receipt::lines(device, said, &process.segments_estimated);
         Self {
             receipt,
             lines,

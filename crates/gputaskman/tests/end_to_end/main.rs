@@ -32,6 +32,7 @@ mod published_ports;
 mod real_processes;
 mod record_replay;
 mod refused_captures;
+mod requirement;
 mod scenarios;
 mod selected_gpu;
 mod sleeping;

@@ -124,7 +124,10 @@ fn a_model_server_is_taken_apart_with_the_class_of_every_figure() {
     assert_eq!(class(charge, "memory.vram_bytes"), "measured");
     let receipt = &row["receipt"];
     let rest = |end: &str| {
-        let parts = sum("weights", &["gpu"], end) + sum("kv", &["gpu"], end);
+        let parts: u64 = ["weights", "kv", "compute"]
+            .map(|segment| sum(segment, &["gpu"], end))
+            .iter()
+            .sum();
         i64::try_from(MEMORY).unwrap() - i64::try_from(parts).unwrap()
     };
     assert_eq!(receipt["measured_bytes"], MEMORY);

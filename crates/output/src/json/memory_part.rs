@@ -115,17 +115,17 @@ pub(super) fn receipt(t: &mut Traces, from: &Snapshot, process: &Process) -> Opt
     for (key, trace) in &entry.provenance.0 {
         t.enter(format!("receipt.{key}"), trace.clone());
     }
-    Some(entry)
+    Some(entry.receipt)
 }
 
 /// The receipts for all devices shown.
-pub(super) fn receipts(from: &Snapshot, process: &Process) -> Vec<v1::Receipt> {
+pub(super) fn receipts(from: &Snapshot, process: &Process) -> Vec<v1::ItemisedReceipt> {
     let shown = |it: &&Receipt| from.selection.includes(it.device_index);
     let receipts = process.receipts.iter().filter(shown);
     receipts.map(|it| entry(from.at, process, it)).collect()
 }
 
-fn entry(now: Stamp, process: &Process, receipt: &Receipt) -> v1::Receipt {
+fn entry(now: Stamp, process: &Process, receipt: &Receipt) -> v1::ItemisedReceipt {
     let mut traces = Traces::new(now);
     let t = &mut traces;
     let charge = process.charge_on(receipt.device_index);
@@ -141,14 +141,16 @@ fn entry(now: Stamp, process: &Process, receipt: &Receipt) -> v1::Receipt {
     if let Some(charge) = charge {
         t.charged("measured_bytes", &charge.memory.vram);
     }
-    v1::Receipt {
-        device_index: receipt.device_index,
-        measured_bytes: receipt.measured.0,
-        remainder_low_bytes: receipt.remainder_low,
-        remainder_high_bytes: receipt.remainder_high,
-        parts_missing: receipt.parts_missing,
-        class: "estimated",
-        note: receipt.note(),
+    v1::ItemisedReceipt {
+        receipt: v1::Receipt {
+            device_index: receipt.device_index,
+            measured_bytes: receipt.measured.0,
+            remainder_low_bytes: receipt.remainder_low,
+            remainder_high_bytes: receipt.remainder_high,
+            parts_missing: receipt.parts_missing,
+            class: "estimated",
+            note: receipt.note(),
+        },
         lines: receipt.lines.iter().map(|it| line(now, it)).collect(),
         provenance: traces.finish(),
     }

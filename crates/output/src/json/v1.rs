@@ -25,7 +25,7 @@ pub use requirement::{
     DeviceFit, File, FitDocument, InspectDocument, InspectedModel, Inspection, Need, Setting, Unload,
 };
 pub use workload::{
-    Component, EndpointStatus, Evidence, Model, ModelEvent, Receipt, ReceiptLine, Said, SegmentEstimated,
+    Component, EndpointStatus, Evidence, ItemisedReceipt, Model, ModelEvent, Receipt, ReceiptLine, Said, SegmentEstimated,
     SegmentReported, Server,
 };
 

@@ -4,7 +4,7 @@ use model::Text;
 use serde::Serialize;
 
 use super::ProvenanceMap;
-use super::workload::{Model, Receipt, SegmentEstimated, SegmentReported, Server};
+use super::workload::{ItemisedReceipt, Model, Receipt, SegmentEstimated, SegmentReported, Server};
 
 /// One process. Nothing at this level sums over devices.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -51,8 +51,8 @@ pub struct Process {
     /// The measured size, part by part, and what remains, of a process on one device; null where it is on
     /// several, where no part or no size is known.
     pub receipt: Option<Receipt>,
-    /// The same for each device, as far as each part says on which it lies.
-    pub receipts: Vec<Receipt>,
+    /// The same with its parts for each device, as far as each part says on which it lies.
+    pub receipts: Vec<ItemisedReceipt>,
     /// The model server it is.
     pub server: Option<Server>,
     /// Classes and reasons.

@@ -203,6 +203,14 @@ pub struct Receipt {
     pub class: &'static str,
     /// What the remainder means.
     pub note: &'static str,
+}
+
+/// A receipt with its parts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ItemisedReceipt {
+    /// The sizes.
+    #[serde(flatten)]
+    pub receipt: Receipt,
     /// Every part that is known of.
     pub lines: Vec<ReceiptLine>,
     /// Classes and reasons.
