@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use gguf::kv::CacheType;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use gguf::kv::CacheType;
 use model::Selector;
 
 /// Shows what is inside your GPU's memory: which process holds it, which model that is, and what

@@ -77,7 +77,11 @@ impl Need {
     /// The parts at `placement` together.
     pub fn at(&self, placement: Placement) -> Sum {
         let mut sum = Sum::NOTHING;
-        for part in self.parts.iter().filter(|it| it.kind.stands_alone() && it.placement == placement) {
+        for part in self
+            .parts
+            .iter()
+            .filter(|it| it.kind.stands_alone() && it.placement == placement)
+        {
             match &part.bytes {
                 Reading::Known(it) => {
                     sum.low = Bytes(sum.low.0.saturating_add(it.low.0));

@@ -129,8 +129,12 @@ pub fn lines(
     reported: &[Segment<Reported<Bytes>>],
     estimated: &[Segment<Estimated<Bytes>>],
 ) -> Vec<Line> {
-    let said = reported.iter().map(|it| line(it, LineSize::Reported(it.bytes)));
-    let computed = estimated.iter().map(|it| line(it, LineSize::Estimated(it.bytes)));
+    let said = reported
+        .iter()
+        .map(|it| line(it, LineSize::Reported(it.bytes)));
+    let computed = estimated
+        .iter()
+        .map(|it| line(it, LineSize::Estimated(it.bytes)));
     let mut lines: Vec<Line> = said.chain(computed).collect();
     let told: Vec<(Text, SegmentKind)> = lines
         .iter()
@@ -138,9 +142,8 @@ pub fn lines(
         .map(|line| (line.model_id.clone(), line.kind))
         .collect();
     for line in &mut lines {
-        let same = |(model, kind): &(Text, SegmentKind)| {
-            *model == line.model_id && *kind == line.kind
-        };
+        let same =
+            |(model, kind): &(Text, SegmentKind)| *model == line.model_id && *kind == line.kind;
         let is_estimate = matches!(line.size, LineSize::Estimated(_));
         let on_another = device.is_some_and(|here| line.device_index.is_some_and(|it| it != here));
         line.standing = if !line.kind.stands_alone() {
@@ -199,7 +202,9 @@ pub fn receipts(
     {
         return Vec::new();
     }
-    let known = measured.iter().filter_map(|(device, size)| Some((*device, (*size)?)));
+    let known = measured
+        .iter()
+        .filter_map(|(device, size)| Some((*device, (*size)?)));
     known
         .filter_map(|(device, size)| remainder(device, size, reported, estimated))
         .collect()
@@ -215,7 +220,9 @@ pub fn remainder(
     estimated: &[Segment<Estimated<Bytes>>],
 ) -> Option<Receipt> {
     let lines = lines(Some(device_index), reported, estimated);
-    let counted = lines.iter().filter(|line| line.standing == Standing::Counted);
+    let counted = lines
+        .iter()
+        .filter(|line| line.standing == Standing::Counted);
     let mut low_parts: u64 = 0;
     let mut high_parts: u64 = 0;
     let mut parts = 0_u32;
@@ -226,7 +233,9 @@ pub fn remainder(
         high_parts = high_parts.saturating_add(high.0);
         parts += 1;
     }
-    let missing = lines.iter().filter(|line| line.standing == Standing::SizeUnknown);
+    let missing = lines
+        .iter()
+        .filter(|line| line.standing == Standing::SizeUnknown);
     let parts_missing = u32::try_from(missing.count()).unwrap_or(u32::MAX);
     (parts > 0).then(|| Receipt {
         device_index,

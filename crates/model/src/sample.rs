@@ -278,8 +278,11 @@ pub fn container() -> Snapshot {
         ),
         cache,
     ];
-    guess.receipts =
-        receipt::receipts(&[(0, Some(Bytes::mib(1480)))], &[], &guess.segments_estimated);
+    guess.receipts = receipt::receipts(
+        &[(0, Some(Bytes::mib(1480)))],
+        &[],
+        &guess.segments_estimated,
+    );
     guess.server = Some(Server::new(
         "llama-server",
         8081,

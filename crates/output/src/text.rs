@@ -20,8 +20,8 @@ use model::{OriginKind, ScanState, Severity, Snapshot};
 
 use crate::format;
 use notes::Notes;
-pub use requirement::{fit, inspection};
 use page::Page;
+pub use requirement::{fit, inspection};
 
 /// Columns of the report where nobody asked for another width.
 pub const WIDTH: usize = 100;

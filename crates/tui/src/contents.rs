@@ -77,7 +77,8 @@ impl<'a> Contents<'a> {
         let mut it = labelled("Basis", look);
         for line in &self.lines {
             let inputs = inputs(&line.inputs);
-            if inputs.is_empty() {
+            // What does not count here is explained where it does.
+            if inputs.is_empty() || line.standing == Standing::Replaced {
                 continue;
             }
             dot(&mut it, look);
@@ -165,7 +166,11 @@ fn draw_bar(receipt: &Receipt, cells: usize, look: Look) -> Paragraph {
             });
         }
     };
-    for line in receipt.lines.iter().filter(|it| it.standing == Standing::Counted) {
+    for line in receipt
+        .lines
+        .iter()
+        .filter(|it| it.standing == Standing::Counted)
+    {
         let Some((low, high)) = line.size.bounds() else {
             continue;
         };

@@ -69,10 +69,7 @@ struct Spec {
 /// Flags that name model files: always believed, whatever the program.
 const MODEL_FLAGS: &[(&str, &[&str])] = &[
     ("-m", &["-m", "--model", "--model-path"]),
-    (
-        DRAFT_FLAG,
-        &["-md", "--model-draft", "--spec-draft-model"],
-    ),
+    (DRAFT_FLAG, &["-md", "--model-draft", "--spec-draft-model"]),
     (PROJECTOR_FLAG, &["-mm", "--mmproj"]),
     (ADAPTER_FLAG, &["--lora"]),
 ];

@@ -50,7 +50,10 @@ pub(super) fn shards(
     let mut shards = Shards {
         missing: parts.len() - headers.len(),
         headers,
-        files: parts.iter().map(|p| (p.path.clone(), size(&p.look))).collect(),
+        files: parts
+            .iter()
+            .map(|p| (p.path.clone(), size(&p.look)))
+            .collect(),
     };
     let Some(first) = parts.first() else {
         return shards;

@@ -59,7 +59,10 @@ impl Subject {
                 let difference = i128::from(room) - i128::from(part.0) - i128::from(over.0);
                 i64::try_from(difference).unwrap_or(i64::MIN)
             };
-            (less(needed.high, overhead.high), less(needed.low, overhead.low))
+            (
+                less(needed.high, overhead.high),
+                less(needed.low, overhead.low),
+            )
         });
         let (unload, after_unload) = match (first, room) {
             (Verdict::MayFit | Verdict::DoesNotFit, Some(room)) => {
@@ -148,7 +151,11 @@ fn free(device: &Device) -> Reading<Free> {
 
 /// Processes on the device whose models nobody uses now, largest first.
 fn idle(index: u32, now: &Snapshot) -> Vec<Unload> {
-    let mut found: Vec<Unload> = now.processes.iter().filter_map(|it| idle_on(index, it)).collect();
+    let mut found: Vec<Unload> = now
+        .processes
+        .iter()
+        .filter_map(|it| idle_on(index, it))
+        .collect();
     found.sort_by_key(|one| (std::cmp::Reverse(one.holds.value), one.process));
     found
 }
@@ -162,14 +169,21 @@ fn idle_on(index: u32, process: &Process) -> Option<Unload> {
     let server = process.server.as_ref()?;
     let rests = match server.state {
         ServerState::Sleeping => true,
-        ServerState::Ready => server.slots_busy.known().is_some_and(|busy| busy.value == 0),
+        ServerState::Ready => server
+            .slots_busy
+            .known()
+            .is_some_and(|busy| busy.value == 0),
         _ => false,
     };
     let is_idle = rests && load.0 == 0.0 && !process.models.is_empty() && holds.value.0 > 0;
     is_idle.then(|| Unload {
         process: process.key,
         name: process.name.value().cloned(),
-        models: process.models.iter().map(|model| model.name.clone()).collect(),
+        models: process
+            .models
+            .iter()
+            .map(|model| model.name.clone())
+            .collect(),
         holds,
         state: server.state,
     })
@@ -184,7 +198,10 @@ fn unload(
 ) -> (Vec<Unload>, Option<Verdict>) {
     let without = |freed: u64| judged(Some(room.saturating_add(freed)));
     // The smallest of those that are enough alone.
-    let alone = idle.iter().rev().find(|one| without(one.holds.value.0) == Verdict::Fits);
+    let alone = idle
+        .iter()
+        .rev()
+        .find(|one| without(one.holds.value.0) == Verdict::Fits);
     if let Some(one) = alone {
         return (vec![one.clone()], Some(Verdict::Fits));
     }

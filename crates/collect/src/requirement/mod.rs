@@ -6,10 +6,10 @@ mod fit;
 
 use std::sync::Arc;
 
+use gguf::Header;
 use gguf::compute::LogitRows;
 use gguf::kv::{CacheType, KvSettings, WhyNot};
 use gguf::placement::Offload;
-use gguf::Header;
 use model::inspection::{Inspection, ModelPart, Need, Setting};
 use model::{Bytes, Gap, Model, ModelKind, Provenance, Reading, Source, Stamp, Text};
 use raw::{Machine, TickPlan};
@@ -162,7 +162,9 @@ impl Subject {
     /// The context that is asked for, else what the model was trained with.
     fn context(&self, wish: &Wish) -> Option<u64> {
         let asked = wish.context.filter(|tokens| *tokens > 0);
-        asked.or_else(|| self.trained()).filter(|_| self.keeps_context())
+        asked
+            .or_else(|| self.trained())
+            .filter(|_| self.keeps_context())
     }
 
     /// Doubling contexts up to what the model was trained with.
@@ -173,7 +175,10 @@ impl Subject {
         let last = self.trained().unwrap_or(LAST_CONTEXT);
         let last = last.saturating_mul(u64::from(wish.parallel.unwrap_or(1)));
         let doubling = std::iter::successors(Some(FIRST_CONTEXT), |tokens| tokens.checked_mul(2));
-        doubling.take_while(|tokens| *tokens < last).chain([last]).collect()
+        doubling
+            .take_while(|tokens| *tokens < last)
+            .chain([last])
+            .collect()
     }
 
     fn role(&self) -> Role {
@@ -203,9 +208,9 @@ impl Subject {
         };
         match gguf::kv::estimate(header, &Self::kv(wish, context)) {
             Err(WhyNot::Impossible(why)) => Err(Failed::Impossible(why.into())),
-            Err(WhyNot::Malformed("context length")) if wish.context.is_some() => {
-                Err(Failed::Impossible("no server has so large a context".into()))
-            }
+            Err(WhyNot::Malformed("context length")) if wish.context.is_some() => Err(
+                Failed::Impossible("no server has so large a context".into()),
+            ),
             _ => Ok(()),
         }
     }
@@ -237,7 +242,11 @@ impl Subject {
                 Some(false) => "off",
                 _ => "on",
             };
-            all.push(one("flash-attn", flash.into(), wish.flash_attention.is_some()));
+            all.push(one(
+                "flash-attn",
+                flash.into(),
+                wish.flash_attention.is_some(),
+            ));
             all.push(one("ubatch", "512".into(), false));
         }
         all

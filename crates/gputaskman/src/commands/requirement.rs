@@ -97,7 +97,9 @@ fn refused(file: &Path, failed: Failed) -> Failure {
     match failed {
         Failed::NotModel(why) => {
             Failure::failed(anyhow::anyhow!("{why}").context(about("no model that is read here:")))
-                .with_hint("only GGUF files are read; a download may be checked by its size or hash")
+                .with_hint(
+                    "only GGUF files are read; a download may be checked by its size or hash",
+                )
         }
         Failed::Impossible(why) => Failure::usage(
             anyhow::anyhow!("{why}").context(about("these settings do not go with")),

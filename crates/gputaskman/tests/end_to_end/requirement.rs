@@ -57,7 +57,10 @@ fn a_file_is_taken_apart_like_that_of_a_running_server() {
     assert_eq!(part(need, "weights"), LLAMA_WEIGHTS);
     assert_eq!(part(need, "kv"), 4096 * LLAMA_KV_PER_TOKEN);
     assert!(part(need, "compute") > 0);
-    let everything: u64 = ["weights", "kv", "compute"].map(|it| part(need, it)).iter().sum();
+    let everything: u64 = ["weights", "kv", "compute"]
+        .map(|it| part(need, it))
+        .iter()
+        .sum();
     let sums = ["gpu_high_bytes", "cpu_high_bytes"].map(|end| need[end].as_u64().unwrap());
     assert_eq!(sums.iter().sum::<u64>(), everything);
     assert!(list(&document, "contexts").is_empty(), "one was asked for");
@@ -70,16 +73,25 @@ fn settings_count_and_what_is_assumed_is_said() {
     assert_eq!(part(&need, "kv"), 4096 * 4 * 2 * (34 + 64));
     let settings = inspected("-c 4096 --kv-type q8_0");
     let given = |name: &str| with(&settings["settings"], "name", name)["given"].clone();
-    assert_eq!([given("context"), given("kv-type-v"), given("parallel")], [true, true, false]);
+    assert_eq!(
+        [given("context"), given("kv-type-v"), given("parallel")],
+        [true, true, false]
+    );
     let none = inspected("-c 4096 -ngl 0")["need"].clone();
     assert_eq!(none["gpu_low_bytes"], 0);
-    assert_eq!(none["cpu_low_bytes"], LLAMA_WEIGHTS + 4096 * LLAMA_KV_PER_TOKEN);
+    assert_eq!(
+        none["cpu_low_bytes"],
+        LLAMA_WEIGHTS + 4096 * LLAMA_KV_PER_TOKEN
+    );
 }
 
 #[test]
 fn without_a_context_there_is_a_row_of_them_up_to_the_trained_one() {
     let document = inspected("");
-    let contexts: Vec<&Value> = list(&document, "contexts").iter().map(|it| &it["context"]).collect();
+    let contexts: Vec<&Value> = list(&document, "contexts")
+        .iter()
+        .map(|it| &it["context"])
+        .collect();
     assert_eq!(contexts, [4096, 8192]);
     assert_eq!(document["need"]["context"], 8192);
     for need in list(&document, "contexts") {
@@ -93,7 +105,16 @@ fn the_report_names_every_part_and_every_setting() {
     let folder = Folder::new();
     let ran = Program::line("inspect").arg(model(&folder)).run();
     ran.ended(0);
-    for words in ["Tiny llama", "weights", "KV", "compute", "assumed", "flash-attn on", "8192", "on the GPU"] {
+    for words in [
+        "Tiny llama",
+        "weights",
+        "KV",
+        "compute",
+        "assumed",
+        "flash-attn on",
+        "8192",
+        "on the GPU",
+    ] {
         assert!(ran.text().contains(words), "{words} in {}", ran.text());
     }
 }
@@ -130,7 +151,10 @@ fn what_is_no_model_is_refused_with_what_was_tried_and_nothing_on_stdout() {
     let cases = [
         (folder.at("nothing.gguf"), "No such file"),
         (folder.folder("folder.gguf"), "folder"),
-        (folder.write("text.gguf", "hello, this is no model"), "not a GGUF file"),
+        (
+            folder.write("text.gguf", "hello, this is no model"),
+            "not a GGUF file",
+        ),
         (folder.write("empty.gguf", ""), "empty.gguf"),
         (folder.write("cut.gguf", cut), "incomplete"),
         (folder.write("huge.gguf", huge), "huge.gguf"),
@@ -138,12 +162,18 @@ fn what_is_no_model_is_refused_with_what_was_tried_and_nothing_on_stdout() {
     for (path, words) in cases {
         for command in ["inspect", "inspect --json", "fit", "fit --json"] {
             let name = path.display().to_string();
-            Program::line(command).arg(&path).run().refused(1, &[words, &name, "hint"]);
+            Program::line(command)
+                .arg(&path)
+                .run()
+                .refused(1, &[words, &name, "hint"]);
         }
     }
     let fifo = folder.at("fifo.gguf");
     rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
-    Program::line("inspect").arg(&fifo).run().refused(1, &["no regular file"]);
+    Program::line("inspect")
+        .arg(&fifo)
+        .run()
+        .refused(1, &["no regular file"]);
 }
 
 #[test]
@@ -154,13 +184,20 @@ fn settings_that_no_server_starts_with_are_refused() {
         ("inspect --kv-type q9", "q9"),
         ("inspect -c 99999999999", "99999999999"),
         ("inspect --parallel 0", "0"),
-        ("inspect --flash-attn off --kv-type f16,q8_0", "flash attention"),
+        (
+            "inspect --flash-attn off --kv-type f16,q8_0",
+            "flash attention",
+        ),
         ("inspect --once", "--once"),
         ("inspect --gpu 0", "--gpu"),
         ("fit --gpu x", "x"),
     ] {
         let idle = driver(Generation::R580, &Scenario::idle());
-        Program::line(line).driver(&idle).arg(&path).run().refused(2, &[words]);
+        Program::line(line)
+            .driver(&idle)
+            .arg(&path)
+            .run()
+            .refused(2, &[words]);
     }
 }
 
@@ -170,7 +207,11 @@ fn a_file_cut_after_its_header_is_inspected_and_said_to_be_incomplete() {
     let path = folder.write("header.gguf", LLAMA);
     let ran = Program::line("inspect").arg(&path).run();
     ran.ended(0);
-    assert!(ran.text().contains("shorter than the tensors"), "{}", ran.text());
+    assert!(
+        ran.text().contains("shorter than the tensors"),
+        "{}",
+        ran.text()
+    );
 }
 
 fn card(free_mib: u64) -> Device {
@@ -183,7 +224,9 @@ fn card(free_mib: u64) -> Device {
 
 fn fitted(cards: &[u64], line: &str) -> Value {
     let folder = Folder::new();
-    let scenario = cards.iter().fold(Scenario::default(), |it, free| it.with_device(card(*free)));
+    let scenario = cards
+        .iter()
+        .fold(Scenario::default(), |it, free| it.with_device(card(*free)));
     let driver = driver(Generation::R580, &scenario);
     let ran = Program::line(&format!("fit --json {line}"))
         .arg(model(&folder))
@@ -199,7 +242,10 @@ fn fitted(cards: &[u64], line: &str) -> Value {
 fn each_gpu_has_a_verdict_by_what_is_free_on_it() {
     let document = fitted(&[4000, 300, 100], "-c 8192");
     assert_eq!(document["$schema"], "schema/fit-1.json");
-    let verdicts: Vec<&Value> = list(&document, "devices").iter().map(|it| &it["verdict"]).collect();
+    let verdicts: Vec<&Value> = list(&document, "devices")
+        .iter()
+        .map(|it| &it["verdict"])
+        .collect();
     // The driver's own share is 150 to 600 MiB.
     assert_eq!(verdicts, ["fits", "may_fit", "does_not_fit"]);
     let [roomy, tight, full] = list(&document, "devices") else {
@@ -211,27 +257,40 @@ fn each_gpu_has_a_verdict_by_what_is_free_on_it() {
     assert_eq!(tight["largest_context_maybe"], 8192);
     assert_eq!(full["largest_context_maybe"], 0);
     assert!(full["spare_high_bytes"].as_i64().unwrap() < 0);
-    assert!(full["verdict_after_unload"].is_null(), "nothing is idle there");
+    assert!(
+        full["verdict_after_unload"].is_null(),
+        "nothing is idle there"
+    );
 }
 
 #[test]
 fn where_free_memory_is_unknown_the_verdict_is_too() {
     let folder = Folder::new();
-    let refused = Fault::returning("nvmlDeviceGetMemoryInfo_v2", Code::NotSupported);
-    let older = Fault::returning("nvmlDeviceGetMemoryInfo", Code::NotSupported);
+    let refused = Fault::returning("nvmlDeviceGetMemoryInfo_v2", Code::NOT_SUPPORTED);
+    let older = Fault::returning("nvmlDeviceGetMemoryInfo", Code::NOT_SUPPORTED);
     let scenario = Scenario::default()
         .with_device(card(4000))
         .with_fault(refused)
         .with_fault(older);
     let driver = driver(Generation::R580, &scenario);
-    let ran = Program::line("fit --json").arg(model(&folder)).driver(&driver).run();
+    let ran = Program::line("fit --json")
+        .arg(model(&folder))
+        .driver(&driver)
+        .run();
     ran.ended(0);
     let device = &ran.json()["devices"][0];
     assert_eq!(device["verdict"], "unknown");
     assert!(device["vram_free_bytes"].is_null());
-    let text = Program::line("fit").arg(model(&folder)).driver(&driver).run();
+    let text = Program::line("fit")
+        .arg(model(&folder))
+        .driver(&driver)
+        .run();
     text.ended(0);
-    assert!(text.text().contains("not known whether it fits"), "{}", text.text());
+    assert!(
+        text.text().contains("not known whether it fits"),
+        "{}",
+        text.text()
+    );
 }
 
 #[test]
@@ -240,10 +299,16 @@ fn without_a_gpu_there_is_an_explanation_and_code_three() {
     let empty = Folder::new();
     empty.folder("proc");
     empty.folder("sys");
-    let ran = Program::line("fit").arg(model(&folder)).root(empty.path()).run();
+    let ran = Program::line("fit")
+        .arg(model(&folder))
+        .root(empty.path())
+        .run();
     ran.ended(3);
     assert!(ran.text().contains("looked for"), "{}", ran.text());
-    let ran = Program::line("fit --json").arg(model(&folder)).root(empty.path()).run();
+    let ran = Program::line("fit --json")
+        .arg(model(&folder))
+        .root(empty.path())
+        .run();
     ran.ended(3);
     let document = ran.json();
     assert_eq!(document["devices"], Value::Array(Vec::new()));

@@ -86,7 +86,8 @@ fn assistant() -> Process {
         ],
         ModelKind::Llm,
     );
-    hybrid.architecture = Reading::measured("granitehybrid".into(), from(Source::Gguf, "architecture"));
+    hybrid.architecture =
+        Reading::measured("granitehybrid".into(), from(Source::Gguf, "architecture"));
     hybrid.store_names = vec!["granite4:small-h".into(), "ibm/granite-4.0-h-small".into()];
     hybrid.context_used = told(16_384, "/props n_ctx", 2000);
     hybrid.conflict = Some(
@@ -107,7 +108,12 @@ fn assistant() -> Process {
             log: "server.log".into(),
         },
     ];
-    hybrid.said = vec![said("expires_at", "2026-11-30T14:07:33Z", Source::Http, "/api/ps")];
+    hybrid.said = vec![said(
+        "expires_at",
+        "2026-11-30T14:07:33Z",
+        Source::Http,
+        "/api/ps",
+    )];
     let projector = named(
         "m2",
         "Granite-Vision-Projector",
@@ -161,8 +167,19 @@ fn assistant() -> Process {
             state,
         })
         .to_vec(),
-        said: vec![said("build", "b11434-4c1d2f", Source::Http, "/props build_info")],
-        ..Server::new("llama-server", 8080, ServerState::Ready, Gap::NotFound, ago(2000))
+        said: vec![said(
+            "build",
+            "b11434-4c1d2f",
+            Source::Http,
+            "/props build_info",
+        )],
+        ..Server::new(
+            "llama-server",
+            8080,
+            ServerState::Ready,
+            Gap::NotFound,
+            ago(2000),
+        )
     });
     with_receipts(it, &[(0, Some(Bytes::mib(11_900)))])
 }
@@ -175,7 +192,10 @@ fn painter() -> Process {
     let mut flux = named(
         "m1",
         "FLUX.1-schnell",
-        &[(EvidenceKind::Open, "fd 31"), (EvidenceKind::Settings, "extra_model_paths.yaml")],
+        &[
+            (EvidenceKind::Open, "fd 31"),
+            (EvidenceKind::Settings, "extra_model_paths.yaml"),
+        ],
         ModelKind::Diffusion,
     );
     flux.format = "safetensors";
@@ -207,7 +227,12 @@ fn spread() -> Process {
     let mut it = process(54_020, "VLLM::Worker", Category::Llm, "cmdline", on)
         .with_runtimes(&[("vLLM", "vllm/_C.so"), ("PyTorch", "libtorch_cuda.so")]);
     it.charges.push(charge(1, COMPUTE, owned(20_100), 71.0));
-    let mut qwen = named("m1", "Qwen3-30B", &[(EvidenceKind::Api, ":8000/v1/models")], ModelKind::Llm);
+    let mut qwen = named(
+        "m1",
+        "Qwen3-30B",
+        &[(EvidenceKind::Api, ":8000/v1/models")],
+        ModelKind::Llm,
+    );
     qwen.format = "safetensors";
     it.models = vec![qwen];
     it.segments_reported = vec![
@@ -216,8 +241,17 @@ fn spread() -> Process {
         reported("m1", SegmentKind::Kv, 2_700, Placement::Gpu, Some(1)),
         reported("m1", SegmentKind::Graphs, 410, Placement::Gpu, Some(1)),
     ];
-    it.server = Some(Server::new("vLLM", 8000, ServerState::Sleeping, Gap::NotFound, ago(1000)));
-    with_receipts(it, &[(0, Some(Bytes::mib(1_900))), (1, Some(Bytes::mib(20_100)))])
+    it.server = Some(Server::new(
+        "vLLM",
+        8000,
+        ServerState::Sleeping,
+        Gap::NotFound,
+        ago(1000),
+    ));
+    with_receipts(
+        it,
+        &[(0, Some(Bytes::mib(1_900))), (1, Some(Bytes::mib(20_100)))],
+    )
 }
 
 /// A model that only a log tells of, one that is only installed, and a kind that only a name hints at.
@@ -253,7 +287,8 @@ fn dictation() -> Process {
     );
     laya.kind_hint = Some(ModelKind::Decision);
     for model in [&mut parakeet, &mut laya] {
-        let nothing = || gone::<crate::reading::Measured<Text>>(Gap::NotFound, Source::ModelFile, "no file");
+        let nothing =
+            || gone::<crate::reading::Measured<Text>>(Gap::NotFound, Source::ModelFile, "no file");
         model.architecture = nothing();
         model.quantization = nothing();
     }

@@ -67,7 +67,11 @@ fn model(it: &from::Inspection) -> v1::InspectedModel {
     let model = &it.model;
     v1::InspectedModel {
         name: model.name.clone(),
-        path: model.path.value().cloned().or_else(|| t.absent("path", Gap::NotFound)),
+        path: model
+            .path
+            .value()
+            .cloned()
+            .or_else(|| t.absent("path", Gap::NotFound)),
         format: model.format,
         size_on_disk_bytes: t.bytes("size_on_disk_bytes", &model.size_on_disk),
         architecture: t.measured("architecture", &model.architecture, Clone::clone),
@@ -97,7 +101,11 @@ fn need(now: Stamp, it: &from::Need) -> v1::Need {
     let mut traces = Traces::new(now);
     let t = &mut traces;
     let gpu = summed(t, ["gpu_low_bytes", "gpu_high_bytes"], it.on_device());
-    let cpu = summed(t, ["cpu_low_bytes", "cpu_high_bytes"], it.at(Placement::Cpu));
+    let cpu = summed(
+        t,
+        ["cpu_low_bytes", "cpu_high_bytes"],
+        it.at(Placement::Cpu),
+    );
     let context = match it.context {
         Some(tokens) => {
             t.enter(
@@ -153,10 +161,13 @@ fn device(now: Stamp, it: &from::DeviceFit) -> v1::DeviceFit {
         Reading::Known(Free::Measured(free)) => t.bytes("vram_free_bytes", &Reading::Known(*free)),
         Reading::Known(Free::Derived(free)) => {
             t.derived("vram_free_bytes", &Reading::Known(*free), None)
-        },
+        }
         Reading::Missing(missing) => t.absent("vram_free_bytes", missing.gap),
     };
-    for (key, bound) in [("overhead_low_bytes", "lower"), ("overhead_high_bytes", "upper")] {
+    for (key, bound) in [
+        ("overhead_low_bytes", "lower"),
+        ("overhead_high_bytes", "upper"),
+    ] {
         t.enter(
             key,
             Trace {

@@ -22,11 +22,12 @@ pub use process::{
     PidMatch, Process, Runtime,
 };
 pub use requirement::{
-    DeviceFit, File, FitDocument, InspectDocument, InspectedModel, Inspection, Need, Setting, Unload,
+    DeviceFit, File, FitDocument, InspectDocument, InspectedModel, Inspection, Need, Setting,
+    Unload,
 };
 pub use workload::{
-    Component, EndpointStatus, Evidence, ItemisedReceipt, Model, ModelEvent, Receipt, ReceiptLine, Said, SegmentEstimated,
-    SegmentReported, Server,
+    Component, EndpointStatus, Evidence, ItemisedReceipt, Model, ModelEvent, Receipt, ReceiptLine,
+    Said, SegmentEstimated, SegmentReported, Server,
 };
 
 /// Version of the contract.

@@ -117,7 +117,9 @@ fn identity(page: &mut Page, from: &Inspection) {
 fn settings(page: &mut Page, from: &Inspection) {
     let list = |given: bool| -> Vec<String> {
         let chosen = from.settings.iter().filter(|it| it.given == given);
-        chosen.map(|it| format!("{} {}", it.name, it.value)).collect()
+        chosen
+            .map(|it| format!("{} {}", it.name, it.value))
+            .collect()
     };
     page.items(&label("given"), &list(true));
     page.items(&label("assumed"), &list(false));

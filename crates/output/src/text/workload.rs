@@ -2,7 +2,8 @@
 
 use model::receipt::{self, Line, LineSize, Standing};
 use model::{
-    EndpointState, EndpointStatus, Model, ModelEvent, Placement, Process, Said, SegmentKind, Snapshot,
+    EndpointState, EndpointStatus, Model, ModelEvent, Placement, Process, Said, SegmentKind,
+    Snapshot,
 };
 
 use super::notes::{Cell, Notes, with_ages};
@@ -97,7 +98,9 @@ fn server(
     if server.tokens_per_second.known().is_some() {
         let show = |speed: &f64| format!("{speed:.1} tokens/s");
         let speed = notes.reported("tokens/s", subject, &server.tokens_per_second, show);
-        let age = speed.old_ms.map_or(String::new(), |ms| format!(" ({} ago)", format::age(ms)));
+        let age = speed
+            .old_ms
+            .map_or(String::new(), |ms| format!(" ({} ago)", format::age(ms)));
         items.push(format!("{}{age}", speed.text));
     }
     items.extend(server.answered_by.map(|pid| format!("answered by {pid}")));
@@ -107,7 +110,12 @@ fn server(
     }
     page.items(&label("server"), &items);
     let failed = |it: &&EndpointStatus| it.state != EndpointState::Ok;
-    let asked: Vec<String> = server.endpoints.iter().filter(failed).map(endpoint).collect();
+    let asked: Vec<String> = server
+        .endpoints
+        .iter()
+        .filter(failed)
+        .map(endpoint)
+        .collect();
     page.items(&label("asked"), &asked);
 }
 
@@ -131,7 +139,13 @@ fn said(notes: &mut Notes, said: &[Said]) -> Vec<String> {
 }
 
 /// Contradictions, names, events and files of a model, each where there is any.
-fn more(page: &mut Page, notes: &mut Notes, model: &Model, subject: &str, label: &dyn Fn(&str) -> String) {
+fn more(
+    page: &mut Page,
+    notes: &mut Notes,
+    model: &Model,
+    subject: &str,
+    label: &dyn Fn(&str) -> String,
+) {
     if let Some(conflict) = &model.conflict {
         page.sentence(&label("conflict"), conflict);
     }
@@ -240,7 +254,11 @@ fn inside(notes: &mut Notes, subject: &str, snapshot: &Snapshot, process: &Proce
         let rest = format::estimate_signed(receipt.remainder_low, receipt.remainder_high);
         let of = match process.receipts.len() {
             1 => String::new(),
-            _ => format!(" of {} on GPU {}", format::size(receipt.measured), receipt.device_index),
+            _ => format!(
+                " of {} on GPU {}",
+                format::size(receipt.measured),
+                receipt.device_index
+            ),
         };
         items.push((format!("rest {rest}{of} ({})", receipt.note()), None));
     }
@@ -290,7 +308,10 @@ fn item(line: &Line, several: Several, cell: &Cell) -> (String, Option<u64>) {
         [] => String::new(),
         more => format!(" ({})", more.join(", ")),
     };
-    (format!("{of}{} {}{more}", line.kind.label(), cell.text), cell.old_ms)
+    (
+        format!("{of}{} {}{more}", line.kind.label(), cell.text),
+        cell.old_ms,
+    )
 }
 
 const fn field(kind: SegmentKind) -> &'static str {

@@ -53,7 +53,7 @@ pub(super) fn line(model: &Model, several: bool, look: Look) -> Paragraph {
     match model.label {
         EvidenceLabel::Confirmed => it.put(glued("CONFIRMED ✓"), look.good()),
         EvidenceLabel::Likely => it.put("likely", look.warning()),
-        EvidenceLabel::History => it.put("history, by a log alone", look.dim()),
+        EvidenceLabel::History => it.put("history", look.dim()),
         EvidenceLabel::Candidate => it.put("candidate, not shown to be loaded", look.dim()),
     }
     let by: Vec<&str> = model.evidence.iter().map(|one| one.kind.id()).collect();
@@ -150,9 +150,10 @@ fn event(it: &mut Paragraph, snapshot: &Snapshot, event: &ModelEvent, look: Look
     match event.wall_us {
         Some(wall_us) => {
             let ms = u64::try_from(snapshot.at.wall_us.saturating_sub(wall_us) / 1000);
-            let age = ms.map_or_else(|_| "in the future".to_owned(), |ms| {
-                format!("{} ago", output::format::age(ms))
-            });
+            let age = ms.map_or_else(
+                |_| "in the future".to_owned(),
+                |ms| format!("{} ago", output::format::age(ms)),
+            );
             let clock = figure::clock(wall_us);
             it.put(glued(&format!(" {clock} UTC, {age}")), look.plain());
         }
@@ -163,27 +164,34 @@ fn event(it: &mut Paragraph, snapshot: &Snapshot, event: &ModelEvent, look: Look
         Some(false) => "before it started",
         None => "before or since it started",
     };
-    it.put(format!(" ({}, {since})", figure::clean(&event.log)), look.dim());
+    it.put(
+        format!(" ({}, {since})", figure::clean(&event.log)),
+        look.dim(),
+    );
 }
 
 /// What a runtime says beside, each with the mark of its class.
 pub(super) fn words(it: &mut Paragraph, snapshot: &Snapshot, said: &[Said], look: Look) {
     for (number, one) in said.iter().enumerate() {
         separate(it, number, look);
-        it.put(glued(&format!("{} ", one.field.replace('_', " "))), look.plain());
+        it.put(
+            glued(&format!("{} ", one.field.replace('_', " "))),
+            look.plain(),
+        );
         let text = figure::clean(&one.value);
-        it.put(format!("{text} r"), look.class(crate::theme::Class::Reported));
+        it.put(
+            format!("{text} r"),
+            look.class(crate::theme::Class::Reported),
+        );
         let age = snapshot.at.ms_since(one.by.at);
-        it.put(format!(" ({}, {} ago)", one.by.counter, output::format::age(age)), look.dim());
+        it.put(
+            format!(" ({}, {} ago)", one.by.counter, output::format::age(age)),
+            look.dim(),
+        );
     }
 }
 
-pub(super) fn evidence(
-    snapshot: &Snapshot,
-    model: &Model,
-    several: bool,
-    look: Look,
-) -> Paragraph {
+pub(super) fn evidence(snapshot: &Snapshot, model: &Model, several: bool, look: Look) -> Paragraph {
     let mut it = of_model("Proof", model, several, look);
     if model.evidence.is_empty() {
         it.put("none", look.dim());
@@ -201,4 +209,3 @@ pub(super) fn evidence(
     it.put(path.text.into_owned(), look.class(path.class));
     it
 }
-

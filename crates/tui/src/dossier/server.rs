@@ -79,7 +79,10 @@ pub(super) fn more(snapshot: &Snapshot, process: &Process, look: Look, out: &mut
         let mut it = labelled("Asked", look);
         for one in &server.endpoints {
             dot(&mut it, look);
-            it.put(glued(&format!("{} ", figure::clean(&one.path))), look.plain());
+            it.put(
+                glued(&format!("{} ", figure::clean(&one.path))),
+                look.plain(),
+            );
             let (text, style) = endpoint(one.state, look);
             it.put(text, style);
         }
@@ -98,8 +101,13 @@ fn endpoint(state: EndpointState, look: Look) -> (String, Style) {
         EndpointState::Disabled => ("switched off there".into(), look.dim()),
         EndpointState::KeyRequired => ("wants a key".into(), look.warning()),
         EndpointState::Loading => ("loading".into(), look.warning()),
-        EndpointState::NotAsked => ("not asked, it would wake or change something".into(), look.dim()),
-        EndpointState::Unexpected(status) => (format!("unexpected answer {status}"), look.warning()),
+        EndpointState::NotAsked => (
+            "not asked, it would wake or change something".into(),
+            look.dim(),
+        ),
+        EndpointState::Unexpected(status) => {
+            (format!("unexpected answer {status}"), look.warning())
+        }
         EndpointState::Failed(gap) => (format!("no answer: {}", gap.sentence()), look.warning()),
     }
 }

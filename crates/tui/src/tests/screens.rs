@@ -101,7 +101,11 @@ fn inspector_of_processes_that_serve_models() {
     let mut app = app(model::sample::served(), (100, 70));
     press(&mut app, "Enter");
     insta::assert_snapshot!("inspector_served", text(&draw(&app)));
-    for name in ["inspector_pipeline", "inspector_two_gpus", "inspector_history"] {
+    for name in [
+        "inspector_pipeline",
+        "inspector_two_gpus",
+        "inspector_history",
+    ] {
         press(&mut app, "Esc j Enter");
         insta::assert_snapshot!(name, text(&draw(&app)));
     }

@@ -95,7 +95,10 @@ impl Spread {
             Self::Placed { gpu, cpu } => vec![(gpu, Placement::Gpu), (cpu, Placement::Cpu)],
             Self::Open(all) => vec![(all, Placement::Unknown)],
         };
-        sides.into_iter().filter(|(range, _)| range.high > 0).collect()
+        sides
+            .into_iter()
+            .filter(|(range, _)| range.high > 0)
+            .collect()
     }
 }
 
@@ -147,16 +150,26 @@ impl Arithmetic<'_> {
         let none = Range::exact(0);
         match self.role {
             Role::Projector => match self.projector_on_gpu {
-                Some(true) => Spread::Placed { gpu: all, cpu: none },
-                Some(false) => Spread::Placed { gpu: none, cpu: all },
+                Some(true) => Spread::Placed {
+                    gpu: all,
+                    cpu: none,
+                },
+                Some(false) => Spread::Placed {
+                    gpu: none,
+                    cpu: all,
+                },
                 None => Spread::Open(all),
             },
             // Each pair of its matrices lies where the matrix it adapts does.
             Role::Adapter => match self.offload.gpu_layers {
-                Some(0) => Spread::Placed { gpu: none, cpu: all },
-                Some(layers) if layers > self.adapted_layers() => {
-                    Spread::Placed { gpu: all, cpu: none }
-                }
+                Some(0) => Spread::Placed {
+                    gpu: none,
+                    cpu: all,
+                },
+                Some(layers) if layers > self.adapted_layers() => Spread::Placed {
+                    gpu: all,
+                    cpu: none,
+                },
                 _ => Spread::Open(all),
             },
             Role::Model | Role::Draft => {
@@ -195,7 +208,10 @@ impl Arithmetic<'_> {
     /// The estimates for every choice of settings, or why there are none.
     pub(super) fn estimates(&self) -> Result<Vec<KvEstimate>, WhyNot> {
         let header = self.first().ok_or(WhyNot::Missing("header"))?;
-        self.settings.iter().map(|one| kv::estimate(header, one)).collect()
+        self.settings
+            .iter()
+            .map(|one| kv::estimate(header, one))
+            .collect()
     }
 
     /// Caches and states of one estimate, each on its devices.
@@ -210,7 +226,11 @@ impl Arithmetic<'_> {
                 Spread::of(devices)
             };
             let [keys, states] = &mut sums;
-            let sum = if *kind == CacheKind::State { states } else { keys };
+            let sum = if *kind == CacheKind::State {
+                states
+            } else {
+                keys
+            };
             *sum = sum.plus(spread);
         }
         sums
@@ -271,7 +291,9 @@ impl Arithmetic<'_> {
                 let why = ("why", "no rule for the buffers of an encoder".into());
                 vec![out.missing(kind, Gap::UnknownArchitecture, vec![why])]
             }
-            Err(why) => vec![out.missing(kind, reason(&why), vec![("why", why.to_string().into())])],
+            Err(why) => {
+                vec![out.missing(kind, reason(&why), vec![("why", why.to_string().into())])]
+            }
         });
         all
     }
@@ -281,13 +303,21 @@ impl Arithmetic<'_> {
         let same = |get: fn(&KvSettings) -> Option<String>| {
             let mut values = self.settings.iter().map(get);
             let first = values.next().flatten()?;
-            values.all(|other| other.as_ref() == Some(&first)).then_some(first)
+            values
+                .all(|other| other.as_ref() == Some(&first))
+                .then_some(first)
         };
         let batch = same(|it| it.ubatch.map(|tokens| tokens.to_string()));
         notes.push(("batch", batch.map_or("unknown".into(), Text::from)));
-        let attention = same(|it| it.flash_attention.map(|on| if on { "on" } else { "off" }.into()));
+        let attention = same(|it| {
+            it.flash_attention
+                .map(|on| if on { "on" } else { "off" }.into())
+        });
         let unknown = || "on or off, not known".into();
-        notes.push(("flash_attention", attention.map_or_else(unknown, Text::from)));
+        notes.push((
+            "flash_attention",
+            attention.map_or_else(unknown, Text::from),
+        ));
         let rows = match self.logits {
             LogitRows::PerSlot => "one row a slot",
             LogitRows::PerToken => "one row a token of the batch",
@@ -306,9 +336,9 @@ impl Arithmetic<'_> {
             return vec![out.missing(kind, Gap::InputMissing, notes)];
         }
         let weights = self.spread_of_weights(&mut Vec::new());
-        let rest = self.spread_of_caches().and_then(|([keys, states], _)| {
-            Ok(keys.plus(states).plus(self.spread_of_compute()?))
-        });
+        let rest = self
+            .spread_of_caches()
+            .and_then(|([keys, states], _)| Ok(keys.plus(states).plus(self.spread_of_compute()?)));
         match rest {
             Ok(rest) => out.placed(kind, weights.plus(rest), &notes),
             Err(why) => {

@@ -112,7 +112,10 @@ impl<'a> Inputs<'a> {
             .find_map(|one| {
                 let digits = one.value.strip_prefix('b').unwrap_or(&one.value);
                 let end = digits.find(|c: char| !c.is_ascii_digit());
-                digits.get(..end.unwrap_or(digits.len()))?.parse::<u64>().ok()
+                digits
+                    .get(..end.unwrap_or(digits.len()))?
+                    .parse::<u64>()
+                    .ok()
             });
         match build {
             Some(build) if build >= LOGITS_PER_SLOT_SINCE => LogitRows::PerSlot,

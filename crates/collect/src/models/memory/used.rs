@@ -1,7 +1,7 @@
 //! How much of the cache holds tokens.
 
-use gguf::kv::{CacheKind, KvEstimate, KvPart};
 use gguf::Range;
+use gguf::kv::{CacheKind, KvEstimate, KvPart};
 use model::{
     Bytes, Estimated, Method, Model, Placement, Provenance, Reading, Reported, Segment,
     SegmentKind, Text,
@@ -24,7 +24,9 @@ pub(super) fn segment(
     let offload = &arithmetic.offload;
     let placement = match offload.gpu_layers {
         _ if offload.kv_on_cpu => Placement::Cpu,
-        Some(layers) if estimates.iter().all(|it| layers > it.layers.len() as u64) => Placement::Gpu,
+        Some(layers) if estimates.iter().all(|it| layers > it.layers.len() as u64) => {
+            Placement::Gpu
+        }
         _ => Placement::Unknown,
     };
     Some(Segment {
@@ -47,8 +49,13 @@ pub(super) fn segment(
 
 /// Bytes that so many tokens take in all caches that grow with tokens.
 fn used(estimate: &KvEstimate, tokens: u64, slots: Option<u32>) -> Range {
-    let growing = estimate.parts.iter().filter(|part| part.kind != CacheKind::State);
-    growing.fold(Range::exact(0), |sum, part| sum.plus(of_part(part, tokens, slots)))
+    let growing = estimate
+        .parts
+        .iter()
+        .filter(|part| part.kind != CacheKind::State);
+    growing.fold(Range::exact(0), |sum, part| {
+        sum.plus(of_part(part, tokens, slots))
+    })
 }
 
 fn of_part(part: &KvPart, tokens: u64, slots: Option<u32>) -> Range {
@@ -98,7 +105,10 @@ mod tests {
     #[test]
     fn tokens_beyond_a_window_take_one_slots_share_at_least_and_the_whole_at_most() {
         let windowed = part(CacheKind::Windowed, (2048, 2048), Range::exact(2048 * 10));
-        assert_eq!(of_part(&windowed, 5000, Some(4)), Range::between(5120, 20_480));
+        assert_eq!(
+            of_part(&windowed, 5000, Some(4)),
+            Range::between(5120, 20_480)
+        );
         assert_eq!(of_part(&windowed, 5000, Some(1)), Range::exact(20_480));
         assert_eq!(of_part(&windowed, 100, None), Range::between(0, 1000));
     }
