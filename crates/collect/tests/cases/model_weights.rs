@@ -27,6 +27,9 @@ struct Case {
     /// What the processor repacks; left out: nothing is.
     #[serde(default)]
     repack: Option<String>,
+    /// Whether a GPU backend pins weights in system memory; left out: not known.
+    #[serde(default)]
+    pinned: Option<bool>,
     expect: Expected,
 }
 
@@ -119,6 +122,7 @@ pub(crate) fn run(file: &Path) -> Result<(), String> {
 fn offload(case: &Case) -> Result<Offload, String> {
     let mut offload = Offload {
         gpus: case.gpus,
+        pinned: case.pinned,
         repack: match case.repack.as_deref() {
             None => Repack::Off,
             Some("avx2") => Repack::Avx2,

@@ -125,7 +125,10 @@ impl Memory {
             "lfm2" | "lfm2moe" => {
                 Self::Hybrid(RecurrentLayers::WithoutHeads, StateRule::ShortConvolution)
             }
-            "kimi-linear" => Self::Hybrid(RecurrentLayers::WithoutHeads, StateRule::KimiDelta),
+            "kimi-linear" | "bailingmoe3" => {
+                Self::Hybrid(RecurrentLayers::WithoutHeads, StateRule::KimiDelta)
+            }
+            "minimax-01" => Self::Hybrid(RecurrentLayers::Interval(8), StateRule::Lightning),
             "qwen3next" | "qwen35" | "qwen35moe" => {
                 Self::Hybrid(RecurrentLayers::Interval(4), StateRule::StateSpace)
             }
@@ -144,7 +147,7 @@ impl Memory {
             | "jais2" | "nemotron" | "exaone" | "granite" | "granitemoe" | "chameleon"
             | "bailingmoe" | "bailingmoe2" | "dots1" | "arcee" | "ernie4_5" | "ernie4_5-moe"
             | "hunyuan-moe" | "hunyuan-dense" | "smollm3" | "seed_oss" | "grovemoe" | "apertus"
-            | "minimax-m2" | "cogvlm" | "pangu-embedded" | "mistral3" => {
+            | "minimax-m2" | "minimax-m3" | "cogvlm" | "pangu-embedded" | "mistral3" => {
                 Self::Attention(Window::Ignored)
             }
             _ => return None,
@@ -158,7 +161,8 @@ pub(crate) fn owning_layers(architecture: &str) -> Option<u64> {
     (architecture == "gemma3n").then_some(20)
 }
 
-/// Whether all layers of a model with sparse attention have index keys; in GLM-5 only some do.
+/// Whether all layers of a model with sparse attention have index keys. In GLM-5 only some do, and of MiniMax-M3 it is
+/// not known.
 pub(crate) fn indexes_every_layer(architecture: &str) -> bool {
-    architecture != "glm-dsa"
+    !matches!(architecture, "glm-dsa" | "minimax-m3")
 }

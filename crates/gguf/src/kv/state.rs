@@ -15,6 +15,8 @@ pub(crate) enum StateRule {
     ShortConvolution,
     /// Kimi delta attention: three convolutions and a matrix a head.
     KimiDelta,
+    /// Lightning attention: a matrix a head.
+    Lightning,
 }
 
 /// Bytes of an f32.
@@ -22,6 +24,9 @@ const ELEMENT_BYTES: u64 = 4;
 
 /// How many token shifts RWKV keeps where the header does not say (the default of llama.cpp's hyperparameters).
 const TOKEN_SHIFTS: u64 = 2;
+
+/// Tokens of a convolution's tail that Kimi delta attention keeps where the header does not say (as llama.cpp has it).
+const KIMI_TAIL: u64 = 3;
 
 impl StateRule {
     /// Bytes one recurrent layer keeps for one slot.
@@ -57,11 +62,27 @@ impl StateRule {
                     .and_then(|heads| heads.get(0))
                     .ok_or(WhyNot::Missing("attention.head_count"))?;
                 let size = get("kda.head_dim")?;
-                let tail = get("ssm.conv_kernel")?.saturating_sub(1);
+                let tail = match header.u64("ssm.conv_kernel") {
+                    Some(kernel) if kernel > 0 => kernel.saturating_sub(1),
+                    _ => KIMI_TAIL,
+                };
                 (
                     product(&[3, tail, heads, size]),
                     product(&[size, size, heads]),
                 )
+            }
+            Self::Lightning => {
+                let heads = header
+                    .head_count()
+                    .and_then(|heads| heads.max())
+                    .ok_or(WhyNot::Missing("attention.head_count"))?;
+                let size = match header.u64("attention.key_length") {
+                    Some(size) if size > 0 => size,
+                    _ => get("embedding_length")?
+                        .checked_div(heads)
+                        .ok_or(WhyNot::Malformed("attention.head_count"))?,
+                };
+                (Some(0), product(&[size, size, heads]))
             }
         };
         shift

@@ -53,6 +53,10 @@ pub struct Offload {
     pub kv_on_cpu: bool,
     /// Whether weights on the CPU are stored in another order, as a second copy.
     pub repack: Repack,
+    /// Whether weights in system memory go to memory that a GPU backend has pinned, where none are repacked. They do
+    /// with CUDA, HIP, Vulkan and SYCL, even if no layer is on a GPU, but for `--no-host`; not with Metal. Seen in
+    /// logs of the Vulkan build. `None`: not known; without a GPU it does not matter.
+    pub pinned: Option<bool>,
     /// Whether the layers for multi-token prediction (`nextn_predict_layers`) are used. `None`: not known. Only where
     /// they are is it known that their weights are loaded.
     pub prediction: Option<bool>,

@@ -197,11 +197,12 @@ impl Placer<'_> {
 
     /// Whether the tensor is repacked if it is in system memory.
     fn repacks(&self, tensor: &Tensor) -> Option<bool> {
-        match self.offload.repack.applies(tensor) {
-            // With most GPU backends pinned memory of the host comes first, and is not repacked; it depends on the
-            // backend and on --no-host.
-            Some(true) if self.offload.gpus > 0 => None,
-            applies => applies,
+        let applies = self.offload.repack.applies(tensor);
+        match (applies, self.offload.pinned) {
+            _ if self.offload.gpus == 0 => applies,
+            (Some(false), _) | (_, Some(true)) => Some(false),
+            (_, Some(false)) => applies,
+            (_, None) => None,
         }
     }
 

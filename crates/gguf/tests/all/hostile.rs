@@ -1,8 +1,9 @@
 //! Whatever a file says: no panic, an end, and a bounded appetite.
 
 use gguf::compute::{self, LogitRows};
-use gguf::kv::{KvSettings, estimate};
+use gguf::kv::{Era, KvSettings, estimate, estimate_prediction};
 use gguf::limits::MAX_REQUESTED_BYTES;
+use gguf::placement::{Offload, Repack, Split, cache, place, read_mapping};
 use gguf::weights::{ExpertsOnCpu, Weights, bytes_outside};
 use gguf::{Header, ShardName, skip_strings};
 use proptest::prelude::*;
@@ -34,6 +35,34 @@ fn ask(header: &Header) {
             let _ = estimate.placement(layers);
         }
     }
+    for (gpus, gpu_layers, repack) in [
+        (0, None, Repack::Unknown),
+        (1, Some(3), Repack::Avx2),
+        (3, Some(u64::MAX), Repack::Neon),
+    ] {
+        let offload = Offload {
+            gpus,
+            gpu_layers,
+            repack,
+            split: Split::Shares(vec![1.0, 3.0]),
+            ..Offload::default()
+        };
+        let plan = place([header], &offload);
+        assert!(plan.devices.gpu.low <= plan.devices.gpu.high);
+        for estimate in estimates.iter().flatten() {
+            let _ = cache(estimate, &offload);
+        }
+    }
+    let settings = KvSettings {
+        era: Era::Unknown,
+        rollback: Some(u32::MAX),
+        ..KvSettings::llama_server_defaults()
+    };
+    let _ = (
+        estimate(header, &settings),
+        estimate_prediction(header, &settings),
+        read_mapping(header, &[(0, 1 << 20), (u64::MAX, 1)]),
+    );
     let _ = compute::estimate(
         header,
         &KvSettings::llama_server_defaults(),

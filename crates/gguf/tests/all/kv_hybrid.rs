@@ -63,13 +63,19 @@ fn hybrid_models_keep_states_in_some_layers() {
     let model = with_state_space("qwen35", transformer("qwen35"))
         .bools("qwen35.attention.recurrent_layers", &flags);
     assert_eq!(hybrid(&model), (1, 11, state_space));
-    let model = with_heads("kimi-linear", &[0, 0, 0, 1])
-        .u32("kimi-linear.ssm.conv_kernel", 4)
-        .u32("kimi-linear.kda.head_dim", 128);
-    assert_eq!(
-        hybrid(&model),
-        (1, 3, 4 * (3 * 3 * 8 * 128 + 128 * 128 * 8))
-    );
+    for architecture in ["kimi-linear", "bailingmoe3"] {
+        let model = with_heads(architecture, &[0, 0, 0, 1])
+            .u32(&format!("{architecture}.kda.head_dim"), 128);
+        let state = 4 * (3 * 3 * 8 * 128 + 128 * 128 * 8);
+        assert_eq!(hybrid(&model), (1, 3, state), "{architecture}");
+        let model = model.u32(&format!("{architecture}.ssm.conv_kernel"), 2);
+        let state = 4 * (3 * 8 * 128 + 128 * 128 * 8);
+        assert_eq!(hybrid(&model), (1, 3, state), "{architecture}");
+    }
+    // Every eighth of 12 layers has full attention.
+    let model = transformer("minimax-01").u32("minimax-01.attention.key_length", 128);
+    let heads = 8;
+    assert_eq!(hybrid(&model), (1, 11, 4 * 128 * 128 * heads));
     let model = with_heads("lfm2moe", &[0, 2]).u32("lfm2moe.shortconv.l_cache", 3);
     assert_eq!(hybrid(&model), (1, 1, 4 * 512 * 2));
 }

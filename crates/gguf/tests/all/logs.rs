@@ -14,9 +14,9 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use gguf::compute::{self, LogitRows};
+use gguf::compute::{self, LogitRows, pipelined};
 use gguf::kv::{self, CacheKind, Era, KvSettings, WhyNot};
-use gguf::placement::{Devices, Offload, Repack, cache, place};
+use gguf::placement::{Devices, Offload, Repack, Split, cache, place};
 use gguf::{Header, Range};
 
 use crate::kv_cases::settings;
@@ -47,6 +47,8 @@ struct Load {
     /// A dry run to fit the settings: nothing is allocated, and sizes are 0.
     dry: bool,
     offloaded: Option<u64>,
+    /// Names of the GPUs used, and MiB that were free on each.
+    gpus: Vec<(String, f32)>,
     buffers: Vec<Buffer>,
     adapters: Vec<String>,
     contexts: Vec<Context>,
@@ -73,6 +75,15 @@ fn buffer(text: &str, line: usize) -> Option<Buffer> {
     })
 }
 
+/// "using device Vulkan0 (NAME) (unknown id) - 2048 MiB free".
+fn device(text: &str) -> Option<(String, f32)> {
+    let (_, rest) = text.split_once("using device ")?;
+    let (_, free) = rest.rsplit_once(" - ")?;
+    let name = rest.split_whitespace().next()?;
+    let free = free.split_whitespace().next()?.parse().ok()?;
+    Some((name.to_owned(), free))
+}
+
 /// The file name in `tiny-NAME.gguf` after `marker`.
 fn model_after(text: &str, marker: &str) -> Option<String> {
     let (_, rest) = text.split_once(marker)?;
@@ -97,6 +108,7 @@ fn loads(log: &str) -> Vec<Load> {
         if text.contains("no_alloc") && text.trim_end().ends_with("= 1") {
             load.dry = true;
         }
+        load.gpus.extend(device(text));
         if let Some((_, rest)) = text.split_once("offloaded ") {
             load.offloaded = rest.split('/').next().and_then(|count| count.parse().ok());
         }
@@ -171,8 +183,10 @@ fn offload(log: &str, load: &Load) -> Offload {
     let avx2 = (log.contains("AVX2 = 1") && log.contains("| REPACK = 1"))
         || log.contains("libggml-cpu-haswell");
     Offload {
-        gpus: u32::from(load.offloaded.is_some()),
+        gpus: u32::try_from(load.gpus.len()).unwrap(),
         gpu_layers: load.offloaded,
+        split: Split::Shares(load.gpus.iter().map(|(_, free)| *free).collect()),
+        pinned: log.contains("_Host ").then_some(true),
         repack: if log.contains(" AVX512") || log.contains("AMX_INT8 = 1") {
             Repack::Unknown
         } else if avx2 {
@@ -232,10 +246,11 @@ impl Report {
     }
 }
 
-fn named(devices: &Devices, gpu: &str) -> Vec<(String, Range)> {
-    let gpus = devices.gpus.iter().map(|bytes| (gpu.to_owned(), *bytes));
-    std::iter::once(("CPU".to_owned(), devices.cpu))
-        .chain(gpus)
+fn named(devices: &Devices, load: &Load) -> Vec<(String, Range)> {
+    let names = load.gpus.iter().map(|(name, _)| name.clone());
+    std::iter::once("CPU".to_owned())
+        .chain(names)
+        .zip(std::iter::once(devices.cpu).chain(devices.gpus.iter().copied()))
         .filter(|(_, bytes)| bytes.high > 0)
         .collect()
 }
@@ -243,9 +258,7 @@ fn named(devices: &Devices, gpu: &str) -> Vec<(String, Range)> {
 fn compare_weights(report: &mut Report, path: &Path, log: &str, load: &Load, header: &Header) {
     let lines: Vec<&Buffer> = load.buffers.iter().filter(|b| b.kind == "model").collect();
     let plan = place([header], &offload(log, load));
-    let gpu = lines.iter().find(|line| !line.device.starts_with("CPU"));
-    let gpu = gpu.map_or("GPU", |line| &line.device);
-    let mut computed: Vec<(String, Range)> = named(&plan.devices, gpu)
+    let mut computed: Vec<(String, Range)> = named(&plan.devices, load)
         .into_iter()
         .filter(|(device, _)| device != "CPU")
         .collect();
@@ -265,7 +278,7 @@ fn compare_weights(report: &mut Report, path: &Path, log: &str, load: &Load, hea
 
 fn compare_caches(
     report: &mut Report,
-    path: &Path,
+    (path, log): (&Path, &str),
     context: &Context,
     load: &Load,
     header: &Header,
@@ -278,24 +291,17 @@ fn compare_caches(
             .filter(|buffer| buffer.kind == kind)
             .collect()
     };
-    let offload = Offload {
-        gpus: u32::from(load.offloaded.is_some()),
-        gpu_layers: load.offloaded,
-        ..Offload::default()
-    };
+    let offload = offload(log, load);
     let (mut keys, mut states) = (Vec::new(), Vec::new());
     match kv::estimate(header, settings) {
         Ok(estimate) => {
-            let lines = of_kind("KV").into_iter().chain(of_kind("RS"));
-            let gpu = lines.filter(|line| line.device != "CPU").last();
-            let gpu = gpu.map_or("GPU", |line| &line.device);
             for (kind, devices) in cache(&estimate, &offload).parts {
                 let list = if kind == CacheKind::State {
                     &mut states
                 } else {
                     &mut keys
                 };
-                list.extend(named(&devices, gpu));
+                list.extend(named(&devices, load));
             }
         }
         Err(WhyNot::NonCausal) => {}
@@ -305,6 +311,8 @@ fn compare_caches(
     report.compare(path, &of_kind("RS"), &states);
 
     let range = compute::estimate(header, settings, LogitRows::Unknown);
+    let several = load.gpus.len() > 1;
+    let range = range.map(|range| if several { pipelined(range) } else { range });
     for line in of_kind("compute") {
         let Ok(range) = range else {
             *report
@@ -359,7 +367,7 @@ fn compare(report: &mut Report, path: &Path, flags: Option<&str>, header: &dyn F
                 Some(flags) => settings(flags),
                 None => settings_said(&log, context),
             };
-            compare_caches(report, path, context, &load, &model, &settings);
+            compare_caches(report, (path, &log), context, &load, &model, &settings);
         }
     }
 }

@@ -355,6 +355,27 @@ fn a_rope_table_exists_on_each_device_with_layers() {
 }
 
 #[test]
+fn only_the_embedding_stays_when_everything_is_offloaded() {
+    for name in [
+        "lfm2-f16",
+        "gemma3-q8_0",
+        "llama-big",
+        "mamba-f16",
+        "deepseek2-f16",
+    ] {
+        let header = header(name);
+        let embedding = Weights::of(&header).token_embedding;
+        let plan = place([&header], &to_gpus(1, 99));
+        assert_eq!(plan.devices.cpu, Range::exact(embedding), "{name}");
+        assert_eq!(plan.mapped, [Range::exact(embedding)], "{name}");
+    }
+    // Tables and the norm of the embedding, which an encoder has on the first layer's device.
+    let header = header("bert-f16");
+    let plan = place([&header], &to_gpus(1, 99));
+    assert_eq!(plan.devices.cpu, Range::exact(262_144 + 2048 + 524_288));
+}
+
+#[test]
 fn what_is_repacked_depends_on_the_processor() {
     let bytes = |name: &str, repack| {
         let offload = Offload {
@@ -415,27 +436,153 @@ fn alignment_adds_little() {
     }
 }
 
-/// The parts of llama-big that were mapped with so many layers on a GPU, and its size there in hundredths of a MiB.
+/// The last page of llama-big, which stays mapped.
 const TAIL: (u64, u64) = (0xb7f_6000, 4096);
 
+/// Model, what was mapped of it, `-ngl`, and the "model buffer size" of all GPUs together in hundredths of a MiB, as
+/// the Vulkan build left and logged it.
 #[test]
 fn a_mapping_tells_the_layers_on_gpus() {
-    let header = header("llama-big");
     let size = |bytes: u64| (bytes * 100 + (1 << 19)) >> 20;
-    let all = read_mapping(&header, &[(0x5000, 548 << 10), TAIL]).unwrap();
-    assert_eq!(
-        (all.first_gpu_layer, all.gpu_layers),
-        (Some(0), (17, u64::MAX))
-    );
-    assert_eq!((size(all.gpu.low), all.gpu.is_exact()), (18_341, true));
-    let some = read_mapping(&header, &[TAIL, (0x5000, 106_432 << 10)]).unwrap();
-    assert_eq!((some.first_gpu_layer, some.gpu_layers), (Some(9), (8, 8)));
-    assert_eq!((size(some.gpu.low), some.gpu.is_exact()), (8054, true));
-    assert!(some.unmapped < some.gpu.low);
-    // The output may be on a GPU all the same.
-    let none = read_mapping(&header, &[(0x5000, 188_360 << 10)]).unwrap();
+    let big = |len| [(0x5000, len), TAIL];
+    for (name, mapped, gpu_layers, gpu) in [
+        ("llama-big", &big(548 << 10)[..], (17, u64::MAX), 18_341),
+        ("llama-big", &big(106_432 << 10), (8, 8), 8054),
+        ("llama-big", &big(0xa11_6000), (3, 3), 2339),
+        (
+            "llama-f16",
+            &[(0x3000, 0x2a_2000), (0x4c_5000, 4096)],
+            (3, 3),
+            238,
+        ),
+        (
+            "lfm2-f16",
+            &[(0x4000, 0x78_7000), (0x9e_c000, 4096)],
+            (3, 3),
+            263,
+        ),
+        (
+            "llama-q4_0",
+            &[(0x3000, 0xb_f000), (0x15_b000, 4096)],
+            (3, 3),
+            67,
+        ),
+        (
+            "qwen3moe-q4_0",
+            &[(0x4000, 0x23_9000), (0x34_6000, 4096)],
+            (3, 3),
+            111,
+        ),
+        ("gemma3-q8_0", &[(0x5000, 0x5d_3000)], (3, 3), 127),
+    ] {
+        let found = read_mapping(&header(name), mapped).unwrap();
+        assert_eq!(found.gpu_layers, gpu_layers, "{name}");
+        assert_eq!(size(found.gpu.low), gpu, "{name}");
+        assert!(found.gpu.is_exact(), "{name}");
+        assert!(found.unmapped <= found.gpu.low, "{name}");
+        let layers = header(name).block_count().unwrap();
+        let first = (layers + 1).saturating_sub(gpu_layers.0);
+        assert_eq!(found.first_gpu_layer, Some(first), "{name}");
+    }
+}
+
+#[test]
+fn where_everything_is_mapped_the_output_may_be_on_a_gpu() {
+    let none = read_mapping(&header("llama-big"), &[(0x5000, 188_360 << 10)]).unwrap();
     assert_eq!((none.first_gpu_layer, none.gpu_layers), (None, (0, 1)));
-    assert_eq!((none.gpu.low, size(none.gpu.high)), (0, 54));
+    assert_eq!(none.gpu, Range::between(0, 557_056 + 4096));
+}
+
+/// With `-ngl 3` all of gemma4 stayed mapped, because its last tensor is the rope table.
+#[test]
+fn a_table_at_the_end_keeps_everything_mapped() {
+    let header = header("gemma4-f16");
+    let found = read_mapping(&header, &[(0x5000, 0xde_f000)]).unwrap();
+    assert_eq!((found.first_gpu_layer, found.gpu_layers), (None, (0, 12)));
+    let logged = place([&header], &to_gpus(1, 3)).devices.gpu.low;
+    assert!(found.gpu.contains(logged) && !found.gpu.is_exact());
+    let all = read_mapping(&header, &[(0x5000, 0x41_000)]).unwrap();
+    assert_eq!(all.gpu_layers, (13, u64::MAX));
+}
+
+/// A CPU with AVX2 repacked the matrices, so that the span ended with a norm.
+#[test]
+fn a_mapping_without_repacked_weights_is_not_taken_for_layers_on_gpus() {
+    let header = header("llama-q4_0");
+    let mapped = [(0x3000, 0x12_3000)];
+    assert_eq!(read_mapping(&header, &mapped), Err(NotReadable::Scattered));
+}
+
+/// Caches on each GPU in hundredths of a MiB, as logged with so many Vulkan devices with as much free memory each:
+/// `-c 4096 -np 1`, batches of 512, by part and GPU; 0 where there is no line.
+#[test]
+fn caches_on_several_gpus_are_those_llama_cpp_logged() {
+    for (name, gpus, gpu_layers, parts) in [
+        ("llama-f16", 2, 99, &[&[300, 100][..]][..]),
+        ("llama-f16", 2, 3, &[&[200, 0]]),
+        ("llama-f16", 3, 99, &[&[200, 200, 0]]),
+        ("llama-f16", 3, 4, &[&[200, 100, 0]]),
+        ("llama-big", 2, 99, &[&[3600, 2800]]),
+        ("llama-big", 3, 99, &[&[2400, 2400, 1600]]),
+        ("llama-big", 3, 4, &[&[800, 400, 0]]),
+        ("qwen3moe-q4_0", 2, 99, &[&[400, 200]]),
+        ("qwen3moe-q4_0", 3, 99, &[&[300, 200, 100]]),
+        ("gemma3-q8_0", 2, 99, &[&[100, 100], &[188, 125]]),
+        ("gemma3-q8_0", 3, 99, &[&[0, 100, 100], &[156, 94, 62]]),
+        ("gemma3-q8_0", 3, 4, &[&[0, 100, 0], &[62, 0, 0]]),
+        ("gemma4-f16", 2, 99, &[&[400, 0], &[156, 0]]),
+        ("gemma4-f16", 3, 99, &[&[0, 400, 0], &[156, 0, 0]]),
+        ("lfm2-f16", 2, 99, &[&[200, 400], &[1, 0]]),
+        ("lfm2-f16", 3, 99, &[&[200, 200, 200], &[0, 0, 0]]),
+    ] {
+        let flags = if name.starts_with("gemma") {
+            "-c 4096 -np 1 -ub 513"
+        } else {
+            "-c 4096 -np 1"
+        };
+        let offload = Offload {
+            split: Split::Shares(vec![2048.0; 3]),
+            ..to_gpus(gpus, gpu_layers)
+        };
+        let kv = estimate(&header(name), &settings(flags)).unwrap();
+        let plan = cache(&kv, &offload);
+        assert_eq!(plan.parts.len(), parts.len(), "{name}");
+        for ((kind, found), logged) in plan.parts.iter().zip(parts) {
+            for (bytes, logged) in found.gpus.iter().zip(*logged) {
+                let context = format!("{name} {gpus} {gpu_layers} {kind:?}: {found:?}");
+                assert!(bytes.is_exact(), "{context}");
+                // Hundredths, rounded either way.
+                assert!(
+                    (bytes.low * 100).abs_diff(logged << 20) <= 1 << 19,
+                    "{context}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_stays_of_each_number_of_layers_is_recognised() {
+    for fixture in FIXTURES {
+        let header = header(fixture.name);
+        let Some(layers) = header.block_count() else {
+            continue;
+        };
+        for page in [4096, 16_384, 65_536] {
+            for gpu_layers in 0..=layers + 1 {
+                let plan = place([&header], &to_gpus(1, gpu_layers));
+                // The span starts with the first tensor in all of them.
+                let start = header.data_offset / page * page;
+                let end = (header.data_offset + plan.mapped[0].low).next_multiple_of(page);
+                let found = read_mapping(&header, &[(start, end - start)]).unwrap();
+                let (low, high) = found.gpu_layers;
+                let context = format!("{} {page} {gpu_layers}: {found:?}", fixture.name);
+                assert!(low <= gpu_layers && gpu_layers <= high, "{context}");
+                assert!(found.gpu.low <= plan.devices.gpu.low, "{context}");
+                assert!(plan.devices.gpu.high <= found.gpu.high, "{context}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -445,7 +592,7 @@ fn a_mapping_that_tells_nothing_says_why() {
     assert_eq!(read(&[]), NotReadable::NothingMapped);
     assert_eq!(read(&[TAIL]), NotReadable::NothingMapped);
     assert_eq!(read(&[(0x100_0000, 64 << 20)]), NotReadable::InputNotMapped);
-    // Ends within a layer; or the last layer is mapped and others are not.
+    // Ends within a layer, or is in two pieces.
     assert_eq!(read(&[(0, 60 << 20)]), NotReadable::Scattered);
     let last = (184 << 20) - (12 << 20);
     assert_eq!(
