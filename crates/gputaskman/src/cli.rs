@@ -153,8 +153,8 @@ pub(crate) struct ModelFile {
     /// Slots, each with a cache of its own [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) parallel: Option<u32>,
-    /// Type of keys and values, or of both: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl
-    /// [default: f16].
+    /// Type of keys and values, or of both, as llama.cpp spells it: f32, f16, bf16, `q8_0`, `q5_1`,
+    /// `q5_0`, `q4_1`, `q4_0`, `iq4_nl` [default: f16].
     #[arg(long, value_name = "K[,V]", value_parser = kv_type)]
     pub(crate) kv_type: Option<(CacheType, CacheType)>,
     /// Whether flash attention is used [default: on].

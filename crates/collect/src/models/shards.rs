@@ -12,12 +12,15 @@ use super::gathering::Gathered;
 /// Most parts of a split model that are looked for.
 const MAX_PARTS: u32 = 64;
 
+/// Size of a file, and when it was looked at.
+pub(crate) type Size = Result<(u64, Stamp), Gap>;
+
 /// All files of a model that could be looked at.
 pub(crate) struct Shards {
     /// Headers, that of the first part first.
     pub(crate) headers: Vec<Arc<Header>>,
     /// Path and size of every part that was looked for; of those given first.
-    pub(crate) files: Vec<(Text, Result<(u64, Stamp), Gap>)>,
+    pub(crate) files: Vec<(Text, Size)>,
     /// Parts that could not be read.
     pub(crate) missing: usize,
 }

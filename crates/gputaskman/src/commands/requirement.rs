@@ -9,7 +9,7 @@ use raw::Settings;
 use sources::{LiveMachine, Options};
 
 use super::{machine, report, selection, selector};
-use crate::cli::{Cli, ModelFile};
+use crate::cli::{Cli, ModelFile, Switch};
 use crate::failure::{DONE, Failure, Outcome};
 use crate::{printing, sampling};
 
@@ -56,7 +56,7 @@ fn wish(cli: &Cli, asked: &ModelFile) -> Wish {
         type_k: asked.kv_type.map(|(keys, _)| keys),
         type_v: asked.kv_type.map(|(_, values)| values),
         gpu_layers: cli.run.gpu_layers,
-        flash_attention: asked.flash_attn.map(|on| on.is_on()),
+        flash_attention: asked.flash_attn.map(Switch::is_on),
     }
 }
 

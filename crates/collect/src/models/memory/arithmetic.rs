@@ -102,6 +102,13 @@ impl Spread {
     }
 }
 
+/// Caches and states of all choices of settings.
+struct Caches {
+    keys: Spread,
+    states: Spread,
+    estimates: Vec<KvEstimate>,
+}
+
 impl Arithmetic<'_> {
     /// Every part, largest questions first: weights, cache, state, compute.
     pub(crate) fn segments(&self, model: &Text, at: Stamp) -> Vec<Segment<Estimated<Bytes>>> {
@@ -236,13 +243,18 @@ impl Arithmetic<'_> {
         sums
     }
 
-    fn spread_of_caches(&self) -> Result<([Spread; 2], Vec<KvEstimate>), WhyNot> {
+    fn spread_of_caches(&self) -> Result<Caches, WhyNot> {
         let estimates = self.estimates()?;
         let spreads = estimates.iter().map(|one| self.spread_of_cache(one));
         let spread = spreads
             .reduce(|[k, s], [other_k, other_s]| [k.spanning(other_k), s.spanning(other_s)])
             .ok_or(WhyNot::Missing("settings"))?;
-        Ok((spread, estimates))
+        let [keys, states] = spread;
+        Ok(Caches {
+            keys,
+            states,
+            estimates,
+        })
     }
 
     fn spread_of_compute(&self) -> Result<Spread, WhyNot> {
@@ -264,7 +276,11 @@ impl Arithmetic<'_> {
     fn caches(&self, out: &Out<'_>) -> Vec<Segment<Estimated<Bytes>>> {
         let mut notes = self.notes.clone();
         let mut all = match self.spread_of_caches() {
-            Ok(([keys, states], estimates)) => {
+            Ok(Caches {
+                keys,
+                states,
+                estimates,
+            }) => {
                 let mut of_state = vec![("type", "f32".into())];
                 for assumption in estimates.iter().flat_map(|one| &one.assumptions) {
                     let note = ("assumed", Text::from(assumption.to_string()));
@@ -336,9 +352,10 @@ impl Arithmetic<'_> {
             return vec![out.missing(kind, Gap::InputMissing, notes)];
         }
         let weights = self.spread_of_weights(&mut Vec::new());
-        let rest = self
-            .spread_of_caches()
-            .and_then(|([keys, states], _)| Ok(keys.plus(states).plus(self.spread_of_compute()?)));
+        let rest = self.spread_of_caches().and_then(|caches| {
+            let held = caches.keys.plus(caches.states);
+            Ok(held.plus(self.spread_of_compute()?))
+        });
         match rest {
             Ok(rest) => out.placed(kind, weights.plus(rest), &notes),
             Err(why) => {

@@ -62,7 +62,7 @@ fn of_part(part: &KvPart, tokens: u64, slots: Option<u32>) -> Range {
     let (least, most) = part.cells;
     // Where a window is passed, one slot fills its own share alone, all slots fill the whole.
     let room = match (part.kind, slots) {
-        (CacheKind::Windowed, Some(slots)) => least.checked_div(u64::from(slots)).unwrap_or(0),
+        (CacheKind::Windowed, Some(slots)) => least / u64::from(slots.max(1)),
         (CacheKind::Windowed, None) => 0,
         _ => least,
     };
@@ -74,8 +74,8 @@ fn of_part(part: &KvPart, tokens: u64, slots: Option<u32>) -> Range {
 
 /// `bytes` for `of` cells, scaled to `cells`.
 fn share(bytes: u64, cells: u64, of: u64) -> u64 {
-    let scaled = u128::from(bytes) * u128::from(cells.min(of));
-    let scaled = scaled.checked_div(u128::from(of)).unwrap_or(0);
+    // No cells, no bytes in them.
+    let scaled = u128::from(bytes) * u128::from(cells.min(of)) / u128::from(of.max(1));
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
