@@ -75,12 +75,20 @@ impl<'a> Contents<'a> {
     /// Where the numbers come from: what they were computed from, and what the remainder is.
     pub(crate) fn notes(&self, look: Look, out: &mut Vec<Paragraph>) {
         let mut it = labelled("Basis", look);
+        let mut before: Option<&receipt::Line> = None;
         for line in &self.lines {
             let inputs = inputs(&line.inputs);
-            // What does not count here is explained where it does.
-            if inputs.is_empty() || line.standing == Standing::Replaced {
+            let same = |other: &receipt::Line| {
+                other.model_id == line.model_id
+                    && other.kind == line.kind
+                    && other.inputs == line.inputs
+            };
+            // What does not count here is explained where it does, and two sides of one part once.
+            if inputs.is_empty() || line.standing == Standing::Replaced || before.is_some_and(same)
+            {
                 continue;
             }
+            before = Some(line);
             dot(&mut it, look);
             it.put(glued(&self.head(line)), look.plain());
             it.put(inputs, look.dim());
