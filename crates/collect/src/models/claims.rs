@@ -14,7 +14,7 @@ use super::described::{Described, without_file};
 use super::files::{Files, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
-use super::memory::{Inputs, segments};
+use super::memory::{Inputs, Sizes};
 use super::reach::Forwarders;
 use super::runtimes;
 use super::server::Asked;
@@ -37,6 +37,7 @@ struct Known {
     candidates: Vec<Candidate>,
     server: Asked,
     by_load: ByLoad,
+    sizes: Sizes,
 }
 
 impl Default for Known {
@@ -48,6 +49,7 @@ impl Default for Known {
             candidates: Vec::new(),
             server: Asked::default(),
             by_load: ByLoad::default(),
+            sizes: Sizes::default(),
         }
     }
 }
@@ -150,6 +152,7 @@ impl Models {
         }
         let known = self.known.entry(key).or_default();
         known.renew(watched);
+        known.sizes.begin();
         let said = if known.flags.is_server && settings.probe {
             known
                 .server
@@ -210,7 +213,13 @@ impl Models {
                 .extract_if(.., |claim| claim.named.is(&target, found.len()))
                 .collect();
             let files = &mut self.files;
-            add_model(&mut findings, files, machine, who, parts, &joined, &sources);
+            let sizes = &mut known.sizes;
+            let add = Adding {
+                files,
+                machine: &mut *machine,
+                sizes,
+            };
+            add_model(&mut findings, add, who, parts, &joined, &sources);
         }
         // Words that show nothing and name nothing that is here are about something else.
         unjoined.retain(|claim| claim.kind.is_some());
@@ -251,15 +260,26 @@ fn flags(watched: &Watched) -> Flags {
     Flags::read(&arguments, environment.as_ref().map(|(_, text)| &**text))
 }
 
+/// What a model is added with.
+struct Adding<'a> {
+    files: &'a mut Files,
+    machine: &'a mut dyn Machine,
+    sizes: &'a mut Sizes,
+}
+
 fn add_model(
     findings: &mut Findings,
-    files: &mut Files,
-    machine: &mut dyn Machine,
+    add: Adding<'_>,
     who: ProcessRef,
     parts: &[Gathered],
     claims: &[&Claim],
     sources: &Sources<'_>,
 ) {
+    let Adding {
+        files,
+        machine,
+        sizes,
+    } = add;
     let Some(first) = parts.first() else { return };
     let found = shards(files, machine, Root::Process(who), parts, sources.now);
     let (headers, missing_parts) = (&found.headers, found.missing);
@@ -315,8 +335,7 @@ fn add_model(
         assumed_layers: sources.settings.gpu_layers,
         at: sources.now,
     };
-    let parts = segments(&model, &inputs);
-    findings.segments.extend(parts);
+    findings.segments.extend(sizes.of(&model, &inputs));
     findings.add_reported(&model, claims);
     findings.models.push(model);
 }

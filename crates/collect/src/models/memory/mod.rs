@@ -2,6 +2,7 @@
 //! program's settings.
 
 mod arithmetic;
+mod remembered;
 mod used;
 
 use gguf::Header;
@@ -15,6 +16,7 @@ use model::{
 use super::flags::{ADAPTER_FLAG, DRAFT_FLAG, Flags, PROJECTOR_FLAG};
 
 pub(crate) use arithmetic::{Arithmetic, Role};
+pub(super) use remembered::Sizes;
 
 /// First build of llama.cpp whose server is known to keep one row of logits a slot (August 2026).
 const LOGITS_PER_SLOT_SINCE: u64 = 10_229;
@@ -35,7 +37,7 @@ pub(super) struct Inputs<'a> {
 }
 
 /// The parts of one model.
-pub(super) fn segments(model: &Model, inputs: &Inputs<'_>) -> Vec<Segment<Estimated<Bytes>>> {
+fn segments(model: &Model, inputs: &Inputs<'_>) -> Vec<Segment<Estimated<Bytes>>> {
     if inputs.headers.is_empty() {
         return Vec::new();
     }
