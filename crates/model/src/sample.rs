@@ -17,6 +17,7 @@ mod details;
 mod instances;
 mod parts;
 mod radeon;
+mod requirement;
 mod served;
 
 use crate::device::Device;
@@ -37,6 +38,7 @@ use parts::{
 
 pub use parts::{AT, ago};
 pub use radeon::radeon;
+pub use requirement::{fit, inspection};
 pub use served::served;
 
 /// One GPU of 16 GB and twelve processes: a language model with model, evidence, parts, receipt and

@@ -9,6 +9,10 @@ use crate::format;
 /// Columns before the text of a line.
 const LABEL: usize = 12;
 
+/// Columns of a context, and of each size beside it.
+const FIRST: usize = 10;
+const COLUMN: usize = 14;
+
 /// The report of `inspect`.
 pub fn inspection(from: &Inspection, width: usize) -> String {
     let mut page = Page::new(width);
@@ -143,7 +147,8 @@ fn part_line(page: &mut Page, part: &Segment<Estimated<Bytes>>) {
         Reading::Missing(_) => "",
     };
     let told = |name: &str| match name {
-        "assumed" | "gpu_layers" => true,
+        // Among the assumptions below; among the settings above.
+        "assumed" | "why" | "gpu_layers" => true,
         // What stays behind belongs to the line of what did.
         "in_system_memory" => part.placement != Placement::Cpu,
         _ => false,
@@ -177,7 +182,7 @@ fn totals(page: &mut Page, need: &Need) {
     );
 }
 
-/// A row a context: each kind of part, then the sum on the GPU.
+/// A row a context: each kind of part that there is room for, then the sum on the GPU.
 fn contexts(page: &mut Page, rows: &[Need]) {
     let mut kinds: Vec<model::SegmentKind> = Vec::new();
     for part in rows.iter().flat_map(|row| &row.parts) {
@@ -185,15 +190,22 @@ fn contexts(page: &mut Page, rows: &[Need]) {
             kinds.push(part.kind);
         }
     }
-    let mut head = format::pad_start("context", 10);
-    for kind in &kinds {
-        head.push_str(&format::pad_start(kind.label(), 16));
+    // In a narrow terminal those go that change least with the context.
+    while kinds.len() > 1 && FIRST + COLUMN * (kinds.len() + 1) > page.width() {
+        let least = kinds
+            .iter()
+            .position(|kind| *kind != model::SegmentKind::Kv);
+        kinds.remove(least.unwrap_or(0));
     }
-    head.push_str(&format::pad_start("on the GPU", 16));
+    let mut head = format::pad_start("context", FIRST);
+    for kind in &kinds {
+        head.push_str(&format::pad_start(kind.label(), COLUMN));
+    }
+    head.push_str(&format::pad_start("on the GPU", COLUMN));
     page.line(&head);
     for row in rows {
         let tokens = row.context.map_or_else(String::new, |n| n.to_string());
-        let mut line = format::pad_start(&tokens, 10);
+        let mut line = format::pad_start(&tokens, FIRST);
         for kind in &kinds {
             let of_kind = |it: &&Segment<_>| it.kind == *kind && it.placement != Placement::Cpu;
             let cell = match row.parts.iter().find(of_kind).map(|part| &part.bytes) {
@@ -201,12 +213,12 @@ fn contexts(page: &mut Page, rows: &[Need]) {
                 Some(Reading::Missing(missing)) => format::missing(missing.gap).to_owned(),
                 None => "-".to_owned(),
             };
-            line.push_str(&format::pad_start(&cell, 16));
+            line.push_str(&format::pad_start(&cell, COLUMN));
         }
         let all = row.on_device();
         let mark = if all.missing > 0 { ">=" } else { "" };
         let cell = format!("{mark}{}", format::estimate(all.low, all.high));
-        line.push_str(&format::pad_start(&cell, 16));
+        line.push_str(&format::pad_start(&cell, COLUMN));
         page.line(&line);
     }
 }
