@@ -195,7 +195,8 @@ fn contexts(page: &mut Page, rows: &[Need]) {
         let least = kinds
             .iter()
             .position(|kind| *kind != model::SegmentKind::Kv);
-        kinds.remove(least.unwrap_or(0));
+        let Some(least) = least else { break };
+        kinds.remove(least);
     }
     let mut head = format::pad_start("context", FIRST);
     for kind in &kinds {
