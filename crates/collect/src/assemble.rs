@@ -62,7 +62,7 @@ pub(crate) fn process(
         &runtimes,
         &row.charges,
     );
-    let receipt = receipt(&row.charges, &findings);
+    let receipts = receipts(&row.charges, &findings);
     Process {
         key,
         pid_match: row.pid_match,
@@ -81,36 +81,38 @@ pub(crate) fn process(
         models: findings.models,
         segments_reported: findings.reported,
         segments_estimated: findings.segments,
-        receipt,
+        receipts,
         server: findings.server,
         server_unasked: findings.server_unasked,
     }
 }
 
-/// A receipt needs one measured size that the parts belong to: with several devices it is not known
-/// which part lies where. Where the owner of the size is inferred the receipt is as sure as that.
-fn receipt(charges: &[Charge], findings: &Findings) -> Option<model::receipt::Receipt> {
-    let [charge] = charges else { return None };
+/// A receipt for each device whose size is known. Where the owner of the size is inferred the receipt
+/// is as sure as that.
+fn receipts(charges: &[Charge], findings: &Findings) -> Vec<model::receipt::Receipt> {
+    let measured: Vec<(u32, Option<Bytes>)> = charges
+        .iter()
+        .map(|charge| (charge.device_index, measured(charge)))
+        .collect();
+    model::receipt::receipts(&measured, &findings.reported, &findings.segments)
+}
+
+/// The measured size that the parts are taken from.
+fn measured(charge: &Charge) -> Option<Bytes> {
     let size = |reading: &Reading<ChargedBytes>| reading.known().map(ChargedBytes::value);
     let vram = || size(&charge.memory.vram);
     // A part of the processor has its memory in either place, and a model lies in both.
-    let measured = match &charge.drm {
+    match &charge.drm {
         Some(drm) if drm.is_integrated => {
             let system = size(&charge.memory.spill)?;
             if charge.memory.has_no_vram() {
-                system
+                Some(system)
             } else {
-                Bytes(system.0.saturating_add(vram()?.0))
+                Some(Bytes(system.0.saturating_add(vram()?.0)))
             }
         }
-        _ => vram()?,
-    };
-    model::receipt::remainder(
-        charge.device_index,
-        measured,
-        &findings.reported,
-        &findings.segments,
-    )
+        _ => vram(),
+    }
 }
 
 /// The device memory of a process on all its devices; `None` where a size is not known, or not measured as its own.
@@ -297,13 +299,15 @@ mod tests {
         };
         let spill = charge.memory.spill.known().unwrap().value();
         charge.memory.vram = Reading::owned(Bytes(5), from);
-        let both = receipt(&[charge.clone()], &findings).unwrap();
-        assert_eq!(both.measured, Bytes(spill.0 + 5));
+        let of = |charge: &Charge| {
+            let receipts = receipts(std::slice::from_ref(charge), &findings);
+            receipts.first().map(|it| it.measured)
+        };
+        assert_eq!(of(&charge), Some(Bytes(spill.0 + 5)));
         charge.memory.vram = Reading::missing(Gap::NoCounter, from);
-        let one = receipt(&[charge.clone()], &findings).unwrap();
-        assert_eq!(one.measured, spill, "it has no memory of its own");
+        assert_eq!(of(&charge), Some(spill), "it has no memory of its own");
         charge.memory.vram = Reading::missing(Gap::Permission, from);
-        assert_eq!(receipt(&[charge], &findings), None, "unknown is not zero");
+        assert_eq!(of(&charge), None, "unknown is not zero");
     }
 
     proptest! {

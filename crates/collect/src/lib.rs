@@ -20,6 +20,7 @@ mod nvml;
 pub mod pairing;
 pub mod parse;
 mod processes;
+pub mod requirement;
 mod rest;
 mod stage;
 

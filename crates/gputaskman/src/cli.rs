@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use gguf::kv::CacheType;
 use model::Selector;
 
 /// Shows what is inside your GPU's memory: which process holds it, which model that is, and what
@@ -88,6 +89,20 @@ impl Run {
         self.interval.unwrap_or(Duration::from_secs(1))
     }
 
+    /// The first option typed that is about a machine, and so means nothing for a file alone.
+    pub(crate) fn machine_option(&self) -> Option<&'static str> {
+        [
+            (self.interval.is_some(), "--interval"),
+            (self.gpu.is_some(), "--gpu"),
+            (self.no_probe, "--no-probe"),
+            (self.no_models, "--no-models"),
+            (self.wake, "--wake"),
+            (self.root.is_some(), "--root"),
+        ]
+        .into_iter()
+        .find_map(|(typed, name)| typed.then_some(name))
+    }
+
     /// The first option typed that shapes what is collected, and so means nothing for what has been
     /// collected already.
     pub(crate) fn collecting_option(&self) -> Option<&'static str> {
@@ -123,6 +138,48 @@ pub(crate) enum Command {
     },
     /// Shows the program on a capture that comes with it.
     Demo,
+    /// Says what a model file needs before anybody loads it: weights, KV cache, state and compute
+    /// buffers, with every assumption. Without -c also for a row of contexts.
+    Inspect(ModelFile),
+    /// Says on which GPU a model file fits beside what runs now, with which context, and which idle
+    /// model is in the way. It only advises, and ends with 0 whatever the answer is.
+    Fit(ModelFile),
+}
+
+/// A model file and how it would be run. --gpu-layers (-ngl) says how much goes to the GPU: all of it
+/// where it is not typed.
+#[derive(Args, Debug)]
+pub(crate) struct ModelFile {
+    /// The GGUF file; of a split model any part.
+    pub(crate) file: PathBuf,
+    /// Context in tokens, all slots together; 0 is what the model was trained with [default: 0].
+    #[arg(short, long = "ctx-size", value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(..=MOST_CONTEXT))]
+    pub(crate) context: Option<u64>,
+    /// Slots, each with a cache of its own [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) parallel: Option<u32>,
+    /// Type of keys and values, or of both, as llama.cpp spells it: f32, f16, bf16, `q8_0`, `q5_1`,
+    /// `q5_0`, `q4_1`, `q4_0`, `iq4_nl` [default: f16].
+    #[arg(long, value_name = "K[,V]", value_parser = kv_type)]
+    pub(crate) kv_type: Option<(CacheType, CacheType)>,
+    /// Whether flash attention is used [default: on].
+    #[arg(long, value_name = "ON", value_enum)]
+    pub(crate) flash_attn: Option<Switch>,
+}
+
+/// llama.cpp counts tokens in 32 bits.
+const MOST_CONTEXT: u64 = 1 << 32;
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+impl Switch {
+    pub(crate) const fn is_on(self) -> bool {
+        matches!(self, Self::On)
+    }
 }
 
 #[derive(Args, Debug)]
@@ -166,6 +223,14 @@ pub(crate) fn accept_llama_spelling(
             },
             None => argument,
         })
+}
+
+fn kv_type(text: &str) -> Result<(CacheType, CacheType), String> {
+    let (keys, values) = text.split_once(',').unwrap_or((text, text));
+    let one = |name: &str| {
+        CacheType::from_name(name.trim()).ok_or_else(|| format!("{name:?} is no type of a cache"))
+    };
+    Ok((one(keys)?, one(values)?))
 }
 
 /// Anything is taken: what names no GPU is refused when it is known which there are, so that they can
@@ -233,6 +298,16 @@ mod tests {
         };
         assert_eq!(parse("gputaskman -ngl 20 --once"), Some(20));
         assert_eq!(parse("gputaskman --once -ngl=7"), Some(7));
+    }
+
+    #[test]
+    fn types_of_a_cache_are_one_for_both_or_two() {
+        let types = |text| kv_type(text).ok();
+        assert_eq!(types("q8_0"), Some((CacheType::Q8_0, CacheType::Q8_0)));
+        assert_eq!(types("f16,q4_0"), Some((CacheType::F16, CacheType::Q4_0)));
+        for bad in ["", "q9", "f16,", ",f16", "f16,f16,f16"] {
+            assert_eq!(types(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub mod details;
 pub mod device;
 pub mod gap;
 pub mod ids;
+pub mod inspection;
 pub mod matching;
 pub mod mig;
 pub mod names;

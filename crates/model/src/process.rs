@@ -49,8 +49,9 @@ pub struct Process {
     pub segments_reported: Vec<Segment<Reported<Bytes>>>,
     /// Parts of the memory as computed from model files.
     pub segments_estimated: Vec<Segment<Estimated<Bytes>>>,
-    /// What remains of the measured size.
-    pub receipt: Option<Receipt>,
+    /// What its measured memory consists of, device by device; empty where no part or no size is known,
+    /// or where it is on several devices and not every part says on which it lies.
+    pub receipts: Vec<Receipt>,
     /// The model server it is, where it answered.
     pub server: Option<Server>,
     /// Why a model server was not asked; `None` where it was, or is none.
@@ -69,6 +70,13 @@ impl Process {
             (_, TRAINING_HINT) => "train?",
             (category, _) => category.label(),
         }
+    }
+
+    /// Its receipt for device `index`, if it has one.
+    pub fn receipt_on(&self, index: u32) -> Option<&Receipt> {
+        self.receipts
+            .iter()
+            .find(|receipt| receipt.device_index == index)
     }
 
     /// Its charge on device `index`, if it has one.

@@ -1,19 +1,22 @@
-//! The memory receipt: what remains of a measured size when the known parts are taken away.
+//! The memory receipt: a measured size, the parts that are known of it, and what remains.
 //!
-//! This is the only place where the classes meet. The result is an estimate, it is signed, and it
+//! This is the only place where the classes meet. The remainder is an estimate, it is signed, and it
 //! is never summed again.
 
+use crate::Text;
 use crate::reading::{Estimated, Reading, Reported};
 use crate::units::Bytes;
 use crate::workload::{Placement, Segment, SegmentKind};
 
-/// The rest of a process's measured device memory after its known parts.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+/// A process's measured memory on one device, part by part.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Receipt {
     /// Device the measured size belongs to.
     pub device_index: u32,
     /// Measured size the parts were taken from.
     pub measured: Bytes,
+    /// Every part that is known of, model by model; [`Standing::Counted`] ones were taken away.
+    pub lines: Vec<Line>,
     /// Smallest remainder that fits the parts' ranges. Negative: the parts claim more than measured.
     pub remainder_low: i64,
     /// Largest remainder that fits.
@@ -29,58 +32,218 @@ impl Receipt {
             "the parts claim more than was measured: partial offload, or memory outside the device"
         } else if self.parts_missing > 0 {
             "context, workspaces, pools and parts whose size is unknown"
+        } else if self.remainder_low < 0 {
+            "context, workspaces and pools, not itemised; the largest estimates exceed the measurement"
         } else {
             "context, workspaces and pools, not itemised"
         }
     }
 }
 
+/// One part on a receipt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Model it belongs to ([`Model::id`](crate::Model::id)).
+    pub model_id: Text,
+    /// Which part.
+    pub kind: SegmentKind,
+    /// How large, in its class.
+    pub size: LineSize,
+    /// Where.
+    pub placement: Placement,
+    /// The device, where it is known which.
+    pub device_index: Option<u32>,
+    /// What it is to the remainder.
+    pub standing: Standing,
+    /// Inputs of the arithmetic or the words of the report, for a person.
+    pub inputs: Vec<(&'static str, Text)>,
+}
+
+/// The size of a part, in its class.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LineSize {
+    /// As the runtime reported it.
+    Reported(Reading<Reported<Bytes>>),
+    /// As computed from the model's file.
+    Estimated(Reading<Estimated<Bytes>>),
+}
+
+impl LineSize {
+    /// The name of its class in JSON.
+    pub const fn class(&self) -> &'static str {
+        match self {
+            Self::Reported(_) => "reported",
+            Self::Estimated(_) => "estimated",
+        }
+    }
+
+    /// Least and most bytes; the same where it is exact.
+    pub const fn bounds(&self) -> Option<(Bytes, Bytes)> {
+        match self {
+            Self::Reported(Reading::Known(it)) => Some((it.value, it.value)),
+            Self::Estimated(Reading::Known(it)) => Some((it.low, it.high)),
+            Self::Reported(Reading::Missing(_)) | Self::Estimated(Reading::Missing(_)) => None,
+        }
+    }
+
+    /// Whether it was reported and is known.
+    const fn is_report(&self) -> bool {
+        matches!(self, Self::Reported(Reading::Known(_)))
+    }
+}
+
+/// What a part is to the remainder.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Standing {
+    /// Taken from the measured size.
+    Counted,
+    /// An estimate of a part that is reported too: shown beside the report, which counts.
+    Replaced,
+    /// Contained in another part, or containing the others.
+    Contained,
+    /// Not in the memory that was measured: in system memory, or on another device.
+    Elsewhere,
+    /// Known to be there, its size is not: the remainder contains it.
+    SizeUnknown,
+}
+
+impl Standing {
+    /// The stable name used in JSON.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Counted => "counted",
+            Self::Replaced => "replaced",
+            Self::Contained => "contained",
+            Self::Elsewhere => "elsewhere",
+            Self::SizeUnknown => "size_unknown",
+        }
+    }
+}
+
+/// Every part with what it is to the memory of device `device`, or of whichever device has the parts.
+///
+/// A reported part replaces the estimate of the same part of the same model. Models in the order of
+/// their numbers, parts in the order of their kinds, a report before the estimate.
+pub fn lines(
+    device: Option<u32>,
+    reported: &[Segment<Reported<Bytes>>],
+    estimated: &[Segment<Estimated<Bytes>>],
+) -> Vec<Line> {
+    let said = reported
+        .iter()
+        .map(|it| line(it, LineSize::Reported(it.bytes)));
+    let computed = estimated
+        .iter()
+        .map(|it| line(it, LineSize::Estimated(it.bytes)));
+    let mut lines: Vec<Line> = said.chain(computed).collect();
+    let told: Vec<(Text, SegmentKind)> = lines
+        .iter()
+        .filter(|line| line.size.is_report() && line.placement.may_be_on_device())
+        .map(|line| (line.model_id.clone(), line.kind))
+        .collect();
+    for line in &mut lines {
+        let same =
+            |(model, kind): &(Text, SegmentKind)| *model == line.model_id && *kind == line.kind;
+        let is_estimate = matches!(line.size, LineSize::Estimated(_));
+        let on_another = device.is_some_and(|here| line.device_index.is_some_and(|it| it != here));
+        line.standing = if !line.kind.stands_alone() {
+            Standing::Contained
+        } else if !line.placement.may_be_on_device() {
+            Standing::Elsewhere
+        } else if is_estimate && told.iter().any(same) {
+            Standing::Replaced
+        } else if on_another {
+            Standing::Elsewhere
+        } else if line.size.bounds().is_some() {
+            Standing::Counted
+        } else {
+            Standing::SizeUnknown
+        };
+    }
+    lines.sort_by(|a, b| {
+        let order = |line: &Line| (line.model_id.len(), line.model_id.clone(), line.kind);
+        let rank = |line: &Line| matches!(line.size, LineSize::Estimated(_));
+        (order(a), rank(a)).cmp(&(order(b), rank(b)))
+    });
+    lines
+}
+
+fn line<C>(from: &Segment<C>, size: LineSize) -> Line {
+    Line {
+        model_id: from.model_id.clone(),
+        kind: from.kind,
+        size,
+        placement: from.placement,
+        device_index: from.device_index,
+        standing: Standing::Counted,
+        inputs: from.inputs.clone(),
+    }
+}
+
+/// The receipts of a process: one for each device whose size was measured.
+///
+/// Where it is on several devices each part must say on which it lies, else there is none: a part
+/// that may be on any of them would be taken away more than once. A device that is there twice, as
+/// with two MIG instances, has none either.
+pub fn receipts(
+    measured: &[(u32, Option<Bytes>)],
+    reported: &[Segment<Reported<Bytes>>],
+    estimated: &[Segment<Estimated<Bytes>>],
+) -> Vec<Receipt> {
+    let placed = |line: &Line| {
+        line.device_index.is_some()
+            || !matches!(line.standing, Standing::Counted | Standing::SizeUnknown)
+    };
+    let twice = |(at, (device, _)): (usize, &(u32, Option<Bytes>))| {
+        measured.iter().take(at).any(|(other, _)| other == device)
+    };
+    if measured.iter().enumerate().any(twice)
+        || measured.len() > 1 && !lines(None, reported, estimated).iter().all(placed)
+    {
+        return Vec::new();
+    }
+    let known = measured
+        .iter()
+        .filter_map(|(device, size)| Some((*device, (*size)?)));
+    known
+        .filter_map(|(device, size)| remainder(device, size, reported, estimated))
+        .collect()
+}
+
 /// Takes the parts of a process on the device from its measured size there.
 ///
-/// A reported part replaces the estimate of the same part of the same model. Parts placed in system
-/// memory do not count. Where there is no part at all there is no receipt.
+/// Parts placed in system memory do not count. Where no part counts there is no receipt.
 pub fn remainder(
     device_index: u32,
     measured: Bytes,
     reported: &[Segment<Reported<Bytes>>],
     estimated: &[Segment<Estimated<Bytes>>],
 ) -> Option<Receipt> {
+    let lines = lines(Some(device_index), reported, estimated);
+    let counted = lines
+        .iter()
+        .filter(|line| line.standing == Standing::Counted);
     let mut low_parts: u64 = 0;
     let mut high_parts: u64 = 0;
     let mut parts = 0_u32;
-    let mut parts_missing = 0_u32;
-    let mut add = |low: u64, high: u64| {
-        low_parts = low_parts.saturating_add(low);
-        high_parts = high_parts.saturating_add(high);
+    for (line, (low, high)) in counted.filter_map(|line| Some((line, line.size.bounds()?))) {
+        // Of a part that may lie elsewhere, anything from nothing to all may be on the device.
+        let open = line.placement == Placement::Unknown;
+        low_parts = low_parts.saturating_add(if open { 0 } else { low.0 });
+        high_parts = high_parts.saturating_add(high.0);
         parts += 1;
-    };
-    let mut replaced: Vec<(&str, SegmentKind)> = Vec::new();
-    let counts = |kind: SegmentKind, placement: Placement| {
-        kind.stands_alone() && placement.may_be_on_device()
-    };
-    for segment in reported.iter().filter(|s| counts(s.kind, s.placement)) {
-        if let Reading::Known(part) = &segment.bytes {
-            replaced.push((&segment.model_id, segment.kind));
-            add(part.value.0, part.value.0);
-        }
     }
-    for segment in estimated.iter().filter(|s| counts(s.kind, s.placement)) {
-        if replaced.contains(&(&*segment.model_id, segment.kind)) {
-            continue;
-        }
-        match &segment.bytes {
-            // Of a part that may lie elsewhere, anything from nothing to all may be on the device.
-            Reading::Known(part) if segment.placement == Placement::Unknown => add(0, part.high.0),
-            Reading::Known(part) => add(part.low.0, part.high.0),
-            Reading::Missing(_) => parts_missing += 1,
-        }
-    }
+    let missing = lines
+        .iter()
+        .filter(|line| line.standing == Standing::SizeUnknown);
+    let parts_missing = u32::try_from(missing.count()).unwrap_or(u32::MAX);
     (parts > 0).then(|| Receipt {
         device_index,
         measured,
         remainder_low: signed_difference(measured.0, high_parts),
         remainder_high: signed_difference(measured.0, low_parts),
         parts_missing,
+        lines,
     })
 }
 
@@ -91,6 +254,8 @@ fn signed_difference(a: u64, b: u64) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::gap::Gap;
     use crate::ids::Stamp;
@@ -161,21 +326,170 @@ mod tests {
         assert_eq!((receipt.remainder_low, receipt.remainder_high), (40, 100));
     }
 
-    #[test]
-    fn a_report_replaces_the_estimate_of_the_same_part() {
-        let reported = [Segment {
+    fn report(kind: SegmentKind, bytes: u64, placement: Placement) -> Segment<Reported<Bytes>> {
+        Segment {
             model_id: "m1".into(),
-            kind: SegmentKind::Weights,
+            kind,
             bytes: Reading::Known(Reported {
-                value: Bytes(70),
+                value: Bytes(bytes),
                 by: FROM,
             }),
-            placement: Placement::Gpu,
+            placement,
             device_index: None,
             inputs: Vec::new(),
-        }];
+        }
+    }
+
+    #[test]
+    fn a_report_replaces_the_estimate_of_the_same_part_and_both_stay_visible() {
+        let reported = [report(SegmentKind::Weights, 70, Placement::Gpu)];
         let parts = [part(SegmentKind::Weights, 60, 60, Placement::Gpu)];
         let receipt = remainder(0, Bytes(100), &reported, &parts).unwrap();
         assert_eq!((receipt.remainder_low, receipt.remainder_high), (30, 30));
+        let shown: Vec<_> = receipt
+            .lines
+            .iter()
+            .map(|line| (line.size.class(), line.standing))
+            .collect();
+        let expected = [
+            ("reported", Standing::Counted),
+            ("estimated", Standing::Replaced),
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn what_another_part_contains_is_never_taken_away() {
+        let parts = [
+            part(SegmentKind::Kv, 40, 40, Placement::Gpu),
+            part(SegmentKind::KvUsed, 10, 10, Placement::Gpu),
+            part(SegmentKind::Total, 90, 90, Placement::Gpu),
+        ];
+        let receipt = remainder(0, Bytes(100), &[], &parts).unwrap();
+        assert_eq!((receipt.remainder_low, receipt.remainder_high), (60, 60));
+    }
+
+    #[test]
+    fn estimates_that_exceed_the_measurement_say_so_and_are_not_clamped() {
+        let of = |low, high| {
+            let parts = [part(SegmentKind::Weights, low, high, Placement::Gpu)];
+            remainder(0, Bytes(100), &[], &parts).unwrap()
+        };
+        let over = of(150, 150);
+        assert_eq!((over.remainder_low, over.remainder_high), (-50, -50));
+        assert!(over.note().contains("claim more than was measured"));
+        assert!(of(50, 150).note().contains("exceed the measurement"));
+        assert!(!of(50, 60).note().contains("exceed"));
+    }
+
+    #[test]
+    fn on_several_devices_every_part_needs_its_device() {
+        let on = |device, bytes| Segment {
+            device_index: device,
+            ..report(SegmentKind::Weights, bytes, Placement::Gpu)
+        };
+        let sizes = [(0, Some(Bytes(100))), (1, Some(Bytes(50)))];
+        let both = receipts(&sizes, &[on(Some(0), 70), on(Some(1), 20)], &[]);
+        let rest: Vec<_> = both
+            .iter()
+            .map(|it| (it.device_index, it.remainder_low))
+            .collect();
+        assert_eq!(rest, [(0, 30), (1, 30)]);
+        assert!(receipts(&sizes, &[on(Some(0), 70), on(None, 20)], &[]).is_empty());
+        // An estimate that the reports replace need not say on which device it lies.
+        let whole = [part(SegmentKind::Weights, 90, 90, Placement::Gpu)];
+        let replaced = receipts(&sizes, &[on(Some(0), 70), on(Some(1), 20)], &whole);
+        assert_eq!(replaced.len(), 2);
+        let instances = [(0, Some(Bytes(100))), (0, Some(Bytes(50)))];
+        assert!(receipts(&instances, &[on(Some(0), 70)], &[]).is_empty());
+        // A device whose size is hidden has none, and takes nothing from the other.
+        let hidden = [(0, Some(Bytes(100))), (1, None)];
+        assert_eq!(
+            receipts(&hidden, &[on(Some(0), 70), on(Some(1), 20)], &[]).len(),
+            1
+        );
+    }
+
+    const KINDS: [SegmentKind; 12] = [
+        SegmentKind::Weights,
+        SegmentKind::Kv,
+        SegmentKind::KvUsed,
+        SegmentKind::State,
+        SegmentKind::Compute,
+        SegmentKind::Output,
+        SegmentKind::Projector,
+        SegmentKind::Draft,
+        SegmentKind::Adapter,
+        SegmentKind::Graphs,
+        SegmentKind::Pool,
+        SegmentKind::Total,
+    ];
+
+    const PLACEMENTS: [Placement; 4] = [
+        Placement::Gpu,
+        Placement::PinnedHost,
+        Placement::Cpu,
+        Placement::Unknown,
+    ];
+
+    fn any_part() -> impl Strategy<Value = (usize, usize, u64, u64, Option<u32>, u8, bool)> {
+        (
+            0..KINDS.len(),
+            0..PLACEMENTS.len(),
+            0_u64..1 << 40,
+            0_u64..1 << 40,
+            proptest::option::of(0_u32..2),
+            0_u8..3,
+            any::<bool>(),
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn remainder_and_parts_are_the_measured_size(
+            measured in 0_u64..1 << 44,
+            drawn in proptest::collection::vec(any_part(), 0..12),
+        ) {
+            let mut reported = Vec::new();
+            let mut estimated = Vec::new();
+            for (kind, placement, a, b, device_index, model, is_report) in drawn {
+                let (kind, placement) = (KINDS[kind], PLACEMENTS[placement]);
+                let model_id: Text = format!("m{model}").into();
+                if is_report {
+                    let one = report(kind, a, placement);
+                    reported.push(Segment { model_id, device_index, ..one });
+                } else {
+                    let one = part(kind, a.min(b), a.max(b), placement);
+                    estimated.push(Segment { model_id, device_index, ..one });
+                }
+            }
+            let Some(receipt) = remainder(0, Bytes(measured), &reported, &estimated) else {
+                return Ok(());
+            };
+            prop_assert_eq!(receipt.lines.len(), reported.len() + estimated.len());
+            let (mut low, mut high) = (0_i64, 0_i64);
+            for line in receipt.lines.iter().filter(|line| line.standing == Standing::Counted) {
+                prop_assert!(line.kind.stands_alone() && line.placement.may_be_on_device());
+                prop_assert!(line.device_index.is_none_or(|index| index == 0));
+                // No part counts in both classes.
+                if matches!(line.size, LineSize::Estimated(_)) {
+                    let twice = reported.iter().any(|it| {
+                        it.model_id == line.model_id
+                            && it.kind == line.kind
+                            && it.placement.may_be_on_device()
+                    });
+                    prop_assert!(!twice);
+                }
+                let (least, most) = line.size.bounds().unwrap();
+                if line.placement == Placement::Gpu {
+                    low += i64::try_from(least.0).unwrap();
+                }
+                high += i64::try_from(most.0).unwrap();
+            }
+            let measured = i64::try_from(measured).unwrap();
+            prop_assert_eq!(receipt.remainder_high + low, measured);
+            prop_assert_eq!(receipt.remainder_low + high, measured);
+            prop_assert_eq!(receipt.note().contains("claim more"), receipt.remainder_high < 0);
+        }
     }
 }

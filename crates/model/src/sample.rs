@@ -9,6 +9,7 @@
 //! | [`radeon`] | devices read through the kernel's DRM: reasons, bounds, engines of other drivers |
 //! | [`no_gpu`] | no device, and sources that explain why |
 //! | [`hostile`] | names with control characters, direction overrides, wide and very long text |
+//! | [`served`] | servers of models: parts in every class, several models in one process, all that is said |
 //! | [`stale`] | a device that last answered 7 s ago, with pending and missing readings |
 
 mod containers;
@@ -18,6 +19,8 @@ mod instances;
 mod models;
 mod parts;
 mod radeon;
+mod requirement;
+mod served;
 mod stale;
 
 use crate::device::Device;
@@ -41,6 +44,8 @@ pub use containers::{NO_NAMES, in_containers_named};
 pub use hostile::hostile;
 pub use parts::{AT, ago};
 pub use radeon::radeon;
+pub use requirement::{fit, inspection};
+pub use served::served;
 pub use stale::stale;
 
 /// One GPU of 16 GB and twelve processes: a language model with model, evidence, parts, receipt and
@@ -282,7 +287,11 @@ pub fn container() -> Snapshot {
         ),
         cache,
     ];
-    guess.receipt = receipt::remainder(0, Bytes::mib(1480), &[], &guess.segments_estimated);
+    guess.receipts = receipt::receipts(
+        &[(0, Some(Bytes::mib(1480)))],
+        &[],
+        &guess.segments_estimated,
+    );
     guess.server = Some(Server::new(
         "llama-server",
         8081,
@@ -362,6 +371,7 @@ pub fn all() -> Vec<(&'static str, Snapshot)> {
         ("container", container()),
         ("no_gpu", no_gpu()),
         ("hostile", hostile()),
+        ("served", served()),
         ("stale", stale()),
         ("radeon", radeon()),
     ]

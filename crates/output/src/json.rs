@@ -19,6 +19,7 @@ mod memory_part;
 mod mig;
 mod process;
 mod provenance;
+mod requirement;
 mod total;
 pub mod v1;
 mod workload;
@@ -26,6 +27,7 @@ mod workload;
 pub(crate) use process::mark;
 
 use model::Snapshot;
+use model::inspection::{Fit, Inspection};
 use serde::Serialize;
 
 pub use bundle::{gpu_list, snapshot};
@@ -43,6 +45,16 @@ pub fn to_pretty(from: &Snapshot) -> String {
 /// The devices alone (`--list-gpus --json`), with indentation, without a line break at its end.
 pub fn list_gpus(from: &Snapshot) -> String {
     escape::pretty(&gpu_list(from))
+}
+
+/// What a model file needs (`inspect --json`), with indentation, without a line break at its end.
+pub fn inspect(from: &Inspection) -> String {
+    escape::pretty(&requirement::inspect(from))
+}
+
+/// Whether a model fits (`fit --json`), with indentation, without a line break at its end.
+pub fn fit(from: &Fit, now: &Snapshot) -> String {
+    escape::pretty(&requirement::fit(from, now))
 }
 
 /// Any document of ours as one line, in the same spelling as [`to_line`].

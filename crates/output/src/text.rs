@@ -12,6 +12,7 @@ mod mig;
 mod notes;
 mod page;
 mod process;
+mod requirement;
 mod table;
 mod workload;
 
@@ -20,6 +21,7 @@ use model::{OriginKind, ScanState, Severity, Snapshot};
 use crate::format;
 use notes::Notes;
 use page::Page;
+pub use requirement::{fit, inspection};
 
 /// Columns of the report where nobody asked for another width.
 pub const WIDTH: usize = 100;

@@ -26,6 +26,17 @@ fn a_report_in_a_narrow_and_in_a_wide_terminal() {
 }
 
 #[test]
+fn what_a_model_needs_and_whether_it_fits() {
+    for width in [60, text::WIDTH, 160] {
+        let inspection = text::inspection(&sample::inspection(), width);
+        insta::assert_snapshot!(format!("inspect_{width}"), inspection);
+    }
+    insta::assert_snapshot!("fit", text::fit(&sample::fit(), text::WIDTH));
+    insta::assert_snapshot!("inspect_json", json::inspect(&sample::inspection()));
+    insta::assert_snapshot!("fit_json", json::fit(&sample::fit(), &sample::served()));
+}
+
+#[test]
 fn device_lists() {
     for (name, snapshot) in sample::all() {
         insta::assert_snapshot!(format!("list_{name}"), text::list_gpus(&snapshot));

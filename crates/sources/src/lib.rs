@@ -25,6 +25,8 @@ mod linux;
 mod live;
 #[cfg(target_os = "linux")]
 mod nvml;
+#[cfg(any(test, not(target_os = "linux")))]
+mod plain_files;
 #[cfg(target_os = "linux")]
 mod posted;
 #[cfg(unix)]

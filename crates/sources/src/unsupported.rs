@@ -1,4 +1,5 @@
-//! The machine on platforms whose readers do not exist yet: every question has the answer "not present".
+//! The machine on platforms whose readers do not exist yet: every question has the answer "not present", but
+//! for files that the user named.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -7,10 +8,12 @@ use std::time::{Duration, Instant};
 use model::{Gap, Origin, OriginKind, Stamp};
 use raw::nvml::NvmlSweep;
 use raw::{
-    Answer, Ended, Inline, Machine, MachineFacts, Published, Question, Reply, Tick, TickPlan,
+    Answer, Ended, Inline, Machine, MachineFacts, Published, Question, Reply, Stamped, Tick,
+    TickPlan,
 };
 
 use crate::Options;
+use crate::plain_files;
 
 /// A machine that is not read.
 #[derive(Debug)]
@@ -126,7 +129,10 @@ impl Machine for LiveMachine {
         Err(Gap::NotPresent)
     }
 
-    fn post(&mut self, _question: &Question) -> Answer<Reply> {
-        Err(Gap::NotPresent)
+    /// Files that the user named can be read here too.
+    fn post(&mut self, question: &Question) -> Answer<Reply> {
+        let value = plain_files::read(question)?;
+        let at = self.now();
+        Ok(Stamped { at, value })
     }
 }

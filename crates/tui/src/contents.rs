@@ -1,8 +1,8 @@
 //! What is inside a process's memory: a bar and a list of its known parts, each in its class, and the
 //! remainder. Only the total is measured.
 
-use model::receipt::Receipt;
-use model::{Bytes, Estimated, Placement, Process, Reading, Reported, Segment};
+use model::receipt::{self, LineSize, Receipt, Standing};
+use model::{Bytes, Placement, Process, SegmentKind};
 use ratatui::style::Style;
 
 use crate::dossier::{INDENT, dot, labelled};
@@ -14,118 +14,144 @@ use crate::widgets::bar::{Part, share_out};
 /// Widest bar.
 const MOST: usize = 64;
 
-/// Adds the bar and the list, where any part is known.
-pub(crate) fn paragraphs(process: &Process, cells: u16, look: Look, out: &mut Vec<Paragraph>) {
-    if process.segments_reported.is_empty() && process.segments_estimated.is_empty() {
-        return;
+/// Every part with its standing on `device`, and the receipt there.
+pub(crate) struct Contents<'a> {
+    receipt: Option<&'a Receipt>,
+    lines: Vec<receipt::Line>,
+    several: bool,
+}
+
+impl<'a> Contents<'a> {
+    pub(crate) fn of(process: &'a Process, device: Option<u32>) -> Self {
+        let receipt = device.and_then(|index| process.receipt_on(index));
+        let said = &process.segments_reported;
+        let lines = receipt::lines(device, said, &process.segments_estimated);
+        Self {
+            receipt,
+            lines,
+            several: process.models.len() > 1,
+        }
     }
-    let bar = usize::from(cells).saturating_sub(INDENT).min(MOST);
-    if let Some(receipt) = &process.receipt
-        && bar >= 12
-    {
-        out.push(draw_bar(process, receipt, bar, look));
-    }
-    let label = if process.receipt.is_some() {
-        ""
-    } else {
-        "Inside"
-    };
-    let mut list = labelled(label, look);
-    let several = process.models.len() > 1;
-    let lines = lines(process, look);
-    for line in &lines {
-        if !list.is_empty() {
+
+    /// Adds the bar and the list, where any part is known. A report stands beside the estimate of the
+    /// same part, which is dimmed because it does not count.
+    pub(crate) fn paragraphs(&self, cells: u16, look: Look, out: &mut Vec<Paragraph>) {
+        if self.lines.is_empty() {
+            return;
+        }
+        let bar = usize::from(cells).saturating_sub(INDENT).min(MOST);
+        if let Some(receipt) = self.receipt
+            && bar >= 12
+        {
+            out.push(draw_bar(receipt, bar, look));
+        }
+        let label = if self.receipt.is_some() { "" } else { "Inside" };
+        let mut list = labelled(label, look);
+        for line in &self.lines {
+            if !list.is_empty() {
+                list.put("   ", look.plain());
+            }
+            let figure = figure(line, look);
+            let (name, size) = match line.standing {
+                Standing::Replaced => (look.dim(), look.dim()),
+                _ => (look.plain(), look.class(figure.class)),
+            };
+            list.put(glued(&self.head(line)), name);
+            list.put(glued(&figure.text), size);
+            if let Some(place) = place(line) {
+                list.put(format!(" ({place})"), look.dim());
+            }
+        }
+        if let Some(receipt) = self.receipt {
+            let rest =
+                output::format::estimate_signed(receipt.remainder_low, receipt.remainder_high);
             list.put("   ", look.plain());
+            list.put(glued("? rest "), look.plain());
+            list.put(glued(&rest), look.class(Class::Estimated));
         }
-        list.put(glued(&line.head(several)), look.plain());
-        list.put(glued(&line.figure.text), look.class(line.figure.class));
-        if let Some(place) = line.place {
-            list.put(format!(" ({place})"), look.dim());
+        out.push(list);
+    }
+
+    /// Where the numbers come from: what they were computed from, and what the remainder is.
+    pub(crate) fn notes(&self, look: Look, out: &mut Vec<Paragraph>) {
+        let mut it = labelled("Basis", look);
+        let mut before: Option<&receipt::Line> = None;
+        for line in &self.lines {
+            let inputs = inputs(&line.inputs);
+            let same = |other: &receipt::Line| {
+                other.model_id == line.model_id
+                    && other.kind == line.kind
+                    && other.inputs == line.inputs
+            };
+            // What does not count here is explained where it does, and two sides of one part once.
+            if inputs.is_empty() || line.standing == Standing::Replaced || before.is_some_and(same)
+            {
+                continue;
+            }
+            before = Some(line);
+            dot(&mut it, look);
+            it.put(glued(&self.head(line)), look.plain());
+            it.put(inputs, look.dim());
+        }
+        if let Some(receipt) = self.receipt {
+            dot(&mut it, look);
+            let text = format!(
+                "? {}; of {} measured on GPU {}",
+                receipt.note(),
+                figure::size(receipt.measured),
+                receipt.device_index
+            );
+            it.put(text, look.plain());
+        }
+        if !it.is_empty() {
+            out.push(it);
         }
     }
-    if let Some(receipt) = &process.receipt {
-        let rest = output::format::estimate_signed(receipt.remainder_low, receipt.remainder_high);
-        list.put("   ", look.plain());
-        list.put(glued("? rest "), look.plain());
-        list.put(glued(&rest), look.class(Class::Estimated));
-    }
-    out.push(list);
-}
 
-/// Where the numbers come from: what they were computed from, and what the remainder is.
-pub(crate) fn notes(process: &Process, look: Look, out: &mut Vec<Paragraph>) {
-    let several = process.models.len() > 1;
-    let mut it = labelled("Basis", look);
-    for line in lines(process, look) {
-        if line.inputs.is_empty() {
-            continue;
-        }
-        dot(&mut it, look);
-        it.put(glued(&line.head(several)), look.plain());
-        it.put(line.inputs, look.dim());
-    }
-    if let Some(receipt) = &process.receipt {
-        dot(&mut it, look);
-        let text = format!(
-            "? {}; of {} measured on GPU {}",
-            receipt.note(),
-            figure::size(receipt.measured),
-            receipt.device_index
-        );
-        it.put(text, look.plain());
-    }
-    if !it.is_empty() {
-        out.push(it);
-    }
-}
-
-/// A part in the list.
-struct Line<'a> {
-    model: &'a str,
-    letter: char,
-    name: &'static str,
-    figure: Figure,
-    place: Option<&'static str>,
-    inputs: String,
-}
-
-impl Line<'_> {
-    fn head(&self, several: bool) -> String {
-        let model = if several {
-            format!("{} ", figure::clean(self.model))
+    fn head(&self, line: &receipt::Line) -> String {
+        let model = if self.several {
+            format!("{} ", figure::clean(&line.model_id))
         } else {
             String::new()
         };
-        format!("{model}{} {} ", self.letter, self.name)
+        let name = line.kind.label();
+        // What is no part of the bar has no letter.
+        match line.standing {
+            Standing::Contained => format!("{model}{name} "),
+            _ => format!("{model}{} {name} ", letter(line)),
+        }
     }
 }
 
-fn lines(process: &Process, look: Look) -> Vec<Line<'_>> {
-    let reported = process.segments_reported.iter().map(|segment| Line {
-        model: &segment.model_id,
-        letter: segment.kind.letter(),
-        name: segment.kind.label(),
-        figure: figure::reported(&segment.bytes, look),
-        place: place(segment.placement),
-        inputs: inputs(&segment.inputs),
-    });
-    let estimated = estimated(process).map(|segment| Line {
-        model: &segment.model_id,
-        letter: segment.kind.letter().to_ascii_lowercase(),
-        name: segment.kind.label(),
-        figure: figure::estimated(&segment.bytes, look),
-        place: place(segment.placement),
-        inputs: inputs(&segment.inputs),
-    });
-    reported.chain(estimated).collect()
+/// The letter in bars: small where it was estimated.
+const fn letter(line: &receipt::Line) -> char {
+    match line.size {
+        LineSize::Reported(_) => line.kind.letter(),
+        LineSize::Estimated(_) => line.kind.letter().to_ascii_lowercase(),
+    }
 }
 
-const fn place(placement: Placement) -> Option<&'static str> {
-    match placement {
-        Placement::Gpu => None,
-        Placement::PinnedHost => Some("in pinned system memory"),
-        Placement::Cpu => Some("in system memory"),
-        Placement::Unknown => Some("not known how much on the GPU"),
+fn figure(line: &receipt::Line, look: Look) -> Figure {
+    match &line.size {
+        LineSize::Reported(size) => figure::reported(size, look),
+        LineSize::Estimated(size) => figure::estimated(size, look),
+    }
+}
+
+const fn place(line: &receipt::Line) -> Option<&'static str> {
+    match (line.standing, line.placement) {
+        (Standing::Replaced, _) => Some("the report counts"),
+        (Standing::Contained, _) => match line.kind {
+            SegmentKind::KvUsed => Some("part of KV"),
+            _ => Some("contains the parts"),
+        },
+        (_, Placement::Gpu) => match line.standing {
+            Standing::Elsewhere => Some("on another GPU"),
+            _ => None,
+        },
+        (_, Placement::PinnedHost) => Some("in pinned system memory"),
+        (_, Placement::Cpu) => Some("in system memory"),
+        (_, Placement::Unknown) => Some("not known how much on the GPU"),
     }
 }
 
@@ -136,17 +162,7 @@ fn inputs(inputs: &[(&'static str, model::Text)]) -> String {
     inputs.collect::<Vec<_>>().join(", ")
 }
 
-/// Estimates that no report replaces.
-fn estimated(process: &Process) -> impl Iterator<Item = &Segment<Estimated<Bytes>>> {
-    process.segments_estimated.iter().filter(|segment| {
-        let told = |it: &&Segment<Reported<Bytes>>| {
-            it.model_id == segment.model_id && it.kind == segment.kind && it.bytes.known().is_some()
-        };
-        process.segments_reported.iter().find(told).is_none()
-    })
-}
-
-fn draw_bar(process: &Process, receipt: &Receipt, cells: usize, look: Look) -> Paragraph {
+fn draw_bar(receipt: &Receipt, cells: usize, look: Look) -> Paragraph {
     let mut parts: Vec<Part> = Vec::with_capacity(8);
     let mut add = |letter: char, weight: f64, style: Style| {
         if weight > 0.0 {
@@ -158,24 +174,26 @@ fn draw_bar(process: &Process, receipt: &Receipt, cells: usize, look: Look) -> P
             });
         }
     };
-    for segment in &process.segments_reported {
-        if let (Reading::Known(known), true) = (&segment.bytes, on_device(segment)) {
-            let style = look.class(Class::Reported);
-            add(segment.kind.letter(), known.value.as_f64(), style);
-        }
-    }
-    for segment in estimated(process) {
-        if let (Reading::Known(known), true) = (&segment.bytes, on_device(segment)) {
-            let sure = if segment.placement == Placement::Unknown {
-                0.0
-            } else {
-                known.low.as_f64()
-            };
-            let letter = segment.kind.letter().to_ascii_lowercase();
-            add(letter, sure, look.class(Class::Estimated));
-            // Between the ends of the range.
-            add('~', known.high.as_f64() - sure, look.dim());
-        }
+    for line in receipt
+        .lines
+        .iter()
+        .filter(|it| it.standing == Standing::Counted)
+    {
+        let Some((low, high)) = line.size.bounds() else {
+            continue;
+        };
+        let class = match line.size {
+            LineSize::Reported(_) => Class::Reported,
+            LineSize::Estimated(_) => Class::Estimated,
+        };
+        let sure = if line.placement == Placement::Unknown {
+            0.0
+        } else {
+            low.as_f64()
+        };
+        add(letter(line), sure, look.class(class));
+        // Between the ends of the range.
+        add('~', high.as_f64() - sure, look.dim());
     }
     if let Ok(rest) = u64::try_from(receipt.remainder_low) {
         add('?', Bytes(rest).as_f64(), look.dim());
@@ -189,9 +207,4 @@ fn draw_bar(process: &Process, receipt: &Receipt, cells: usize, look: Look) -> P
     }
     it.put("]", look.plain());
     it
-}
-
-/// Whether it is drawn in the bar of the device's memory.
-const fn on_device<C>(segment: &Segment<C>) -> bool {
-    segment.kind.stands_alone() && segment.placement.may_be_on_device()
 }

@@ -1,15 +1,14 @@
 //! All that is known of one process, as paragraphs: the text of the inspector.
 
 mod charges;
+mod model;
+mod server;
 
-use model::{
-    Category, Charge, Container, EvidenceLabel, Model, PidMark, Process, Reading, ServerState,
-    Snapshot,
-};
+use ::model::{Charge, Container, PidMark, Process, Reading, Snapshot};
 use ratatui::text::Line;
 
 use crate::columns::{self, Row};
-use crate::contents;
+use crate::contents::Contents;
 use crate::device;
 use crate::figure::{self, Figure};
 use crate::gaps;
@@ -41,26 +40,31 @@ pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'stati
     let look = view.look();
     let process = row.process;
     let mut out: Vec<Paragraph> = Vec::with_capacity(24);
+    let several = process.models.len() > 1;
     for model in &process.models {
-        out.push(model_line(model, process.models.len() > 1, look));
+        out.push(model::line(model, several, look));
     }
-    if let Some(none) = no_model_line(process, look) {
+    if let Some(none) = model::none_line(process, look) {
         out.push(none);
     }
     if let Some(charge) = row.charge {
         out.push(memory_line(snapshot, charge, look));
     }
-    contents::paragraphs(process, cells, look, &mut out);
-    if let Some(server) = server_line(snapshot, process, look) {
+    let device = row.charge.map(|charge| charge.device_index);
+    let contents = Contents::of(process, device);
+    contents.paragraphs(cells, look, &mut out);
+    if let Some(server) = server::line(snapshot, process, look) {
         out.push(server);
     }
     out.push(identity_line(snapshot, process, look));
     out.push(command_line(process, look));
     out.push(kind_line(process, look));
     for model in &process.models {
-        out.push(evidence_line(snapshot, model, look));
+        out.push(model::evidence(snapshot, model, several, look));
+        model::more(snapshot, model, several, look, &mut out);
     }
-    contents::notes(process, look, &mut out);
+    server::more(snapshot, process, look, &mut out);
+    contents.notes(look, &mut out);
     for charge in &process.charges {
         out.push(charge_line(snapshot, charge, look));
     }
@@ -114,81 +118,6 @@ fn fact(it: &mut Paragraph, name: &str, figure: &Figure, look: Look) {
     put(it, name, figure, look);
 }
 
-fn model_line(model: &Model, several: bool, look: Look) -> Paragraph {
-    let mut it = labelled("Model", look);
-    if several {
-        it.put(format!("{} ", figure::clean(&model.id)), look.dim());
-    }
-    it.put(figure::clean(&model.name).into_owned(), look.bold());
-    let text = |reading| {
-        figure::measured(reading, look, |text: &model::Text| {
-            figure::clean(text).into_owned()
-        })
-    };
-    fact(&mut it, "", &text(&model.architecture), look);
-    fact(&mut it, "", &text(&model.quantization), look);
-    let count = |reading, what: &'static str| {
-        let mut figure = figure::measured(reading, look, |n: &u64| output::format::count(*n));
-        if reading.value().is_some() {
-            figure.text = format!("{} {what}", figure.text).into();
-        } else {
-            figure.text = format!("{what} {}", figure.text).into();
-        }
-        figure
-    };
-    fact(&mut it, "", &count(&model.parameters, "weights"), look);
-    let plain = |reading| figure::measured(reading, look, |n: &u64| n.to_string());
-    fact(&mut it, "layers", &plain(&model.layers), look);
-    match model.context_requested.value() {
-        // What was asked for stands in where the server has not said what it uses.
-        Some(tokens) if model.context_used.known().is_none() => {
-            fact(
-                &mut it,
-                "ctx",
-                &Figure::measured(format!("{tokens} asked")),
-                look,
-            );
-        }
-        _ => {
-            let used = figure::reported_count(&model.context_used, look);
-            fact(&mut it, "ctx", &used, look);
-        }
-    }
-    fact(&mut it, "trained", &plain(&model.context_trained), look);
-    let size = figure::measured(&model.size_on_disk, look, |size| figure::size(*size));
-    fact(&mut it, model.format, &size, look);
-    fact(&mut it, "", &Figure::measured(model.kind.label()), look);
-    dot(&mut it, look);
-    match model.label {
-        EvidenceLabel::Confirmed => it.put(glued("CONFIRMED ✓"), look.good()),
-        EvidenceLabel::Likely => it.put("likely", look.warning()),
-        EvidenceLabel::History => it.put("history, by a log alone", look.dim()),
-        EvidenceLabel::Candidate => it.put("candidate, not shown to be loaded", look.dim()),
-    }
-    let by: Vec<&str> = model.evidence.iter().map(|one| one.kind.id()).collect();
-    if !by.is_empty() {
-        it.put(format!(" by {}", by.join("+")), look.plain());
-    }
-    it
-}
-
-/// Says that a model was looked for, where one is to be expected.
-fn no_model_line(process: &Process, look: Look) -> Option<Paragraph> {
-    let expected = matches!(
-        process.category,
-        Category::Llm | Category::Embedding | Category::Speech | Category::Diffusion | Category::Ai
-    );
-    if !expected || !process.models.is_empty() || process.runtimes.known().is_none() {
-        return None;
-    }
-    let mut it = labelled("Model", look);
-    it.put(
-        "none found: no GGUF file is mapped, open or named; other formats are not read yet",
-        look.dim(),
-    );
-    Some(it)
-}
-
 fn memory_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
     let mut it = labelled("VRAM", look);
     let vram = figure::charged(&charge.memory.vram, look);
@@ -226,41 +155,6 @@ fn memory_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
     it
 }
 
-fn server_line(snapshot: &Snapshot, process: &Process, look: Look) -> Option<Paragraph> {
-    let mut it = labelled("Server", look);
-    let Some(server) = &process.server else {
-        let why = process.server_unasked?;
-        let text = format!("not asked: {}", why.sentence());
-        it.put(text, look.dim());
-        if let Some(remedy) = why.remedy() {
-            it.put(format!(" → {remedy}"), look.plain());
-        }
-        return Some(it);
-    };
-    it.put(format!("{} :{}", server.kind, server.port), look.plain());
-    if let Some(own) = server.own_port {
-        it.put(format!(" → :{own} in its own network"), look.plain());
-    }
-    let (state, style) = match server.state {
-        ServerState::Ready => ("ready", look.good()),
-        ServerState::Loading => ("loading its model", look.warning()),
-        ServerState::Sleeping => ("asleep", look.dim()),
-        ServerState::Router => ("a router, its models run in other processes", look.good()),
-        ServerState::KeyRequired => ("wants a key, not asked further", look.warning()),
-        ServerState::Unreachable => ("could not be asked", look.warning()),
-    };
-    it.put(" ", look.plain());
-    it.put(state, style);
-    let context = figure::reported_count(&server.context, look);
-    fact(&mut it, "ctx", &context, look);
-    let slots = figure::reported_count(&server.slots, look);
-    fact(&mut it, "slots", &slots, look);
-    let age = output::format::age(snapshot.at.ms_since(server.at));
-    dot(&mut it, look);
-    it.put(glued(&format!("answered {age} ago")), look.dim());
-    Some(it)
-}
-
 fn identity_line(snapshot: &Snapshot, process: &Process, look: Look) -> Paragraph {
     let mut it = labelled("Process", look);
     it.put(glued(&format!("pid {}", process.key)), look.plain());
@@ -272,7 +166,7 @@ fn identity_line(snapshot: &Snapshot, process: &Process, look: Look) -> Paragrap
         it.put(format!(" {}", entry.why.sentence()), look.dim());
     }
     let text = |reading| {
-        figure::measured(reading, look, |text: &model::Text| {
+        figure::measured(reading, look, |text: &::model::Text| {
             figure::clean(text).into_owned()
         })
     };
@@ -320,7 +214,7 @@ fn container_facts(it: &mut Paragraph, container: &Container, look: Look) {
     if container
         .name
         .value()
-        .is_none_or(|named| *named.name != *container.id && !model::names::is_blank(&named.name))
+        .is_none_or(|named| *named.name != *container.id && !::model::names::is_blank(&named.name))
     {
         let name = figure::measured(&container.name, look, |named| {
             figure::clean(&named.name).into_owned()
@@ -393,24 +287,5 @@ fn kind_line(process: &Process, look: Look) -> Paragraph {
     it.put("runtimes ", look.plain());
     // Long lists may break between their entries.
     it.put(runtimes.text.into_owned(), look.class(runtimes.class));
-    it
-}
-
-fn evidence_line(snapshot: &Snapshot, model: &Model, look: Look) -> Paragraph {
-    let mut it = labelled("Proof", look);
-    if model.evidence.is_empty() {
-        it.put("none", look.dim());
-    }
-    for one in &model.evidence {
-        dot(&mut it, look);
-        let age = output::format::age(snapshot.at.ms_since(one.at));
-        let detail = figure::clean(&one.detail);
-        it.put(glued(&format!("{} ", one.kind.id())), look.bold());
-        it.put(glued(&format!("{detail} ({age} ago)")), look.plain());
-    }
-    dot(&mut it, look);
-    let path = figure::measured(&model.path, look, |path| figure::clean(path).into_owned());
-    it.put("path ", look.plain());
-    it.put(path.text.into_owned(), look.class(path.class));
     it
 }

@@ -197,6 +197,9 @@ fn groups(row: Row<'_>) -> Vec<Group> {
     if let Some(server) = &process.server {
         groups.add("server ctx", &server.context);
         groups.add("server slots", &server.slots);
+        groups.add("slots busy", &server.slots_busy);
+        groups.add("cached tokens", &server.cached_tokens);
+        groups.add("tokens/s", &server.tokens_per_second);
     }
     groups.0
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gguf::{Header, ShardName};
 use model::{
     Bytes, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey, Reading,
     Reported, Runtime, Segment, Server, Severity, Stamp, Text,
@@ -16,21 +15,19 @@ use super::category::{ByLoad, Found, of_program};
 use super::claim::{Claim, Named, Target};
 use super::contradiction::named_but_not_mapped;
 use super::described::{Described, without_file};
-use super::files::{Files, Look, Outcome};
+use super::files::{Files, Outcome};
 use super::flags::Flags;
 use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
 use super::logs::{Around, Logs};
 use super::mapped::{Extents, Silent, extents, split};
-use super::memory::{Inputs, segments};
+use super::memory::{Inputs, Sizes};
 use super::other_formats;
 use super::patterns::Program;
 use super::runtimes;
 use super::servers::{About, Heard, Role, Servers};
+use super::shards::shards;
 use super::stores::{Homes, Stores};
 use crate::processes::{Processes, Watched};
-
-/// Most parts of a split model that are looked for.
-const MAX_PARTS: u32 = 64;
 
 /// Models of all processes over time.
 #[derive(Default)]
@@ -64,6 +61,7 @@ struct Known {
     adapter: Option<usize>,
     adapter_of: Option<u64>,
     by_load: ByLoad,
+    sizes: Sizes,
 }
 
 impl Default for Known {
@@ -82,6 +80,7 @@ impl Default for Known {
             adapter: None,
             adapter_of: None,
             by_load: ByLoad::default(),
+            sizes: Sizes::default(),
         }
     }
 }
@@ -243,6 +242,7 @@ impl Models {
             .get_or_insert_with(|| raw::apps::all(&settings.adapters).into());
         let known = self.known.entry(key).or_default();
         known.renew(watched);
+        known.sizes.begin();
         let heard = if settings.probe {
             let about = About {
                 key,
@@ -340,7 +340,12 @@ impl Models {
                 store_names: &store_names,
                 claims: &joined,
             };
-            add_model(&mut findings, files, machine, who, &of, &sources);
+            let add = Adding {
+                files,
+                machine: &mut *machine,
+                sizes: &mut known.sizes,
+            };
+            add_model(&mut findings, add, who, &of, &sources);
         }
         // Words that show nothing and name nothing that is here are about something else.
         let shown = unjoined.iter().filter(|claim| claim.kind.is_some());
@@ -402,57 +407,38 @@ fn flags(watched: &Watched) -> Flags {
     Flags::read(&arguments, environment.as_ref().map(|(_, text)| &**text))
 }
 
+/// What a model is added with.
+struct Adding<'a> {
+    files: &'a mut Files,
+    machine: &'a mut dyn Machine,
+    sizes: &'a mut Sizes,
+}
+
 fn add_model(
     findings: &mut Findings,
-    files: &mut Files,
-    machine: &mut dyn Machine,
+    add: Adding<'_>,
     who: ProcessRef,
     of: &Of<'_>,
     sources: &Sources<'_>,
 ) {
     let (parts, claims) = (of.parts, of.claims);
+    let Adding {
+        files,
+        machine,
+        sizes,
+    } = add;
     let Some(first) = parts.first() else { return };
     let evidence = evidence(parts, claims);
     if let Some(found) = other_formats::Found::of(files, machine, who, parts, sources.now) {
         add_other(findings, first, &found, evidence, of, sources);
         return;
     }
-    let headers_of = |look: &Look| match &look.outcome {
-        Ok((Outcome::Header(header), _)) => Some(Arc::clone(header)),
-        _ => None,
-    };
-    // Parts that nothing named, such as those of a server that was only given the first.
-    let mut headers: Vec<Arc<Header>> = parts.iter().filter_map(|p| headers_of(&p.look)).collect();
-    let mut missing_parts = parts.len() - headers.len();
-    let mut sizes = parts
-        .iter()
-        .map(|p| p.meta.map(|meta| meta.size))
-        .collect::<Vec<_>>();
-    let (folder, name) = first.path.rsplit_once('/').unwrap_or(("", &first.path));
-    if let Some(shard) = ShardName::parse(name).filter(|shard| shard.count > 1) {
-        for number in 1..=shard.count.min(MAX_PARTS) {
-            let Some(sibling) = shard.sibling(number) else {
-                continue;
-            };
-            let path: Text = format!("{folder}/{sibling}").into();
-            if parts.iter().any(|part| part.path == path) {
-                continue;
-            }
-            let look = files.look(machine, Root::Process(who), &path, sources.now);
-            sizes.push(look.meta.ok().map(|(meta, _)| meta.size));
-            match headers_of(&look) {
-                Some(header) if number == 1 => headers.insert(0, header),
-                Some(header) => headers.push(header),
-                None => missing_parts += 1,
-            }
-        }
-        let beyond = usize::try_from(shard.count.saturating_sub(MAX_PARTS)).unwrap_or(usize::MAX);
-        missing_parts = missing_parts.saturating_add(beyond);
-    }
+    let found = shards(files, machine, Root::Process(who), parts, sources.now);
+    let (headers, missing_parts) = (&found.headers, found.missing);
     let model = Described {
         first,
-        headers: &headers,
-        sizes: &sizes,
+        headers,
+        sizes: &found.sizes(),
         missing_parts,
         before: findings.models.len(),
         server: findings.server.as_ref(),
@@ -482,15 +468,14 @@ fn add_model(
     };
     let inputs = Inputs {
         mapped: mapped.as_ref(),
-        headers: &headers,
+        headers,
         missing_parts,
         flags: sources.flags,
         server: findings.server.as_ref().filter(|_| is_served(&model)),
         assumed_layers: sources.settings.gpu_layers,
         at: sources.now,
     };
-    let parts = segments(&model, &inputs);
-    findings.segments.extend(parts);
+    findings.segments.extend(sizes.of(&model, &inputs));
     findings.add_reported(&model, claims);
     findings.models.push(model);
 }

@@ -2,6 +2,7 @@
 //! environment. The command line wins, as it does in llama.cpp.
 
 use gguf::kv::CacheType;
+use gguf::placement::Overrides;
 use gguf::weights::ExpertsOnCpu;
 use model::Text;
 
@@ -27,10 +28,36 @@ pub(super) struct Flags {
     pub(super) swa_full: bool,
     pub(super) gpu_layers: Option<u64>,
     pub(super) kv_on_cpu: bool,
-    pub(super) experts: ExpertsOnCpu,
-    /// Tensors are placed by pattern, so that no rule tells where weights lie.
-    pub(super) tensors_placed: bool,
+    /// What places tensors by name, in the order of the command line.
+    pub(super) placed: Vec<Placed>,
+    /// The projector stays in system memory.
+    pub(super) projector_on_cpu: bool,
+    pub(super) draft: DraftFlags,
 }
+
+/// A flag that places tensors by name.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Placed {
+    /// `-ot`.
+    Pattern(Text),
+    /// `--cpu-moe`, `--n-cpu-moe`.
+    Experts(ExpertsOnCpu),
+}
+
+/// What is known of the settings of a draft model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct DraftFlags {
+    pub(super) gpu_layers: Option<u64>,
+    pub(super) type_k: Option<CacheType>,
+    pub(super) type_v: Option<CacheType>,
+}
+
+/// The flag that names a draft model.
+pub(super) const DRAFT_FLAG: &str = "--model-draft";
+/// The flag that names a projector.
+pub(super) const PROJECTOR_FLAG: &str = "--mmproj";
+/// The flag that names an adapter.
+pub(super) const ADAPTER_FLAG: &str = "--lora";
 
 /// A flag with its spellings and its environment variable.
 struct Spec {
@@ -42,12 +69,9 @@ struct Spec {
 /// Flags that name model files: always believed, whatever the program.
 const MODEL_FLAGS: &[(&str, &[&str])] = &[
     ("-m", &["-m", "--model", "--model-path"]),
-    (
-        "--model-draft",
-        &["-md", "--model-draft", "--spec-draft-model"],
-    ),
-    ("--mmproj", &["-mm", "--mmproj"]),
-    ("--lora", &["--lora"]),
+    (DRAFT_FLAG, &["-md", "--model-draft", "--spec-draft-model"]),
+    (PROJECTOR_FLAG, &["-mm", "--mmproj"]),
+    (ADAPTER_FLAG, &["--lora"]),
 ];
 
 const SPECS: &[Spec] = &[
@@ -100,27 +124,42 @@ const SPECS: &[Spec] = &[
     Spec {
         spellings: &["-ngl", "--gpu-layers", "--n-gpu-layers"],
         variable: Some("LLAMA_ARG_N_GPU_LAYERS"),
-        set: |flags, value| {
-            flags.gpu_layers = if value == "all" {
-                Some(u64::MAX)
-            } else {
-                value.parse().ok()
-            };
-        },
+        set: |flags, value| flags.gpu_layers = layers(value),
+    },
+    Spec {
+        spellings: &[
+            "-ngld",
+            "--gpu-layers-draft",
+            "--n-gpu-layers-draft",
+            "--spec-draft-ngl",
+        ],
+        variable: None,
+        set: |flags, value| flags.draft.gpu_layers = layers(value),
+    },
+    Spec {
+        spellings: &["-ctkd", "--cache-type-k-draft", "--spec-draft-type-k"],
+        variable: None,
+        set: |flags, value| flags.draft.type_k = CacheType::from_name(value),
+    },
+    Spec {
+        spellings: &["-ctvd", "--cache-type-v-draft", "--spec-draft-type-v"],
+        variable: None,
+        set: |flags, value| flags.draft.type_v = CacheType::from_name(value),
     },
     Spec {
         spellings: &["-ncmoe", "--n-cpu-moe"],
         variable: Some("LLAMA_ARG_N_CPU_MOE"),
         set: |flags, value| {
-            flags.experts = value
+            let first = value
                 .parse()
                 .map_or(ExpertsOnCpu::Unknown, ExpertsOnCpu::FirstLayers);
+            flags.placed.push(Placed::Experts(first));
         },
     },
     Spec {
         spellings: &["-ot", "--override-tensor"],
         variable: Some("LLAMA_ARG_OVERRIDE_TENSOR"),
-        set: |flags, _| flags.tensors_placed = true,
+        set: |flags, value| flags.placed.push(Placed::Pattern(value.into())),
     },
 ];
 
@@ -137,7 +176,10 @@ const SWITCHES: &[Switch] = &[
         flags.kv_on_cpu = true;
     }),
     (&["-cmoe", "--cpu-moe"], |flags| {
-        flags.experts = ExpertsOnCpu::All;
+        flags.placed.push(Placed::Experts(ExpertsOnCpu::All));
+    }),
+    (&["--no-mmproj-offload"], |flags| {
+        flags.projector_on_cpu = true;
     }),
 ];
 
@@ -157,13 +199,25 @@ impl Flags {
         flags
     }
 
+    /// The flags that place tensors by name, for the arithmetic.
+    pub(super) fn overrides(&self) -> Overrides {
+        let mut overrides = Overrides::default();
+        for placed in &self.placed {
+            match placed {
+                Placed::Pattern(value) => overrides.push_pattern(value),
+                Placed::Experts(experts) => overrides.push_experts(*experts),
+            }
+        }
+        overrides
+    }
+
     fn read_environment(&mut self, environment: &str) {
         for entry in environment.split('\0') {
             let Some((name, value)) = entry.split_once('=') else {
                 continue;
             };
             if name == "LLAMA_ARG_CPU_MOE" && !["0", "off", "false", "disabled"].contains(&value) {
-                self.experts = ExpertsOnCpu::All;
+                self.placed.push(Placed::Experts(ExpertsOnCpu::All));
             }
             if name == "LLAMA_ARG_MODEL" {
                 self.models.push(("LLAMA_ARG_MODEL", value.into()));
@@ -242,8 +296,14 @@ impl Flags {
         if !(self.is_llama && self.complete) {
             return;
         }
-        self.type_k.get_or_insert(CacheType::F16);
-        self.type_v.get_or_insert(CacheType::F16);
+        for unset in [
+            &mut self.type_k,
+            &mut self.type_v,
+            &mut self.draft.type_k,
+            &mut self.draft.type_v,
+        ] {
+            unset.get_or_insert(CacheType::F16);
+        }
         let ubatch = *self.ubatch.get_or_insert(512);
         if let Some(batch) = self.batch {
             self.ubatch = Some(ubatch.min(batch));
@@ -252,6 +312,15 @@ impl Flags {
         if self.parallel.is_some() && self.unified.is_none() {
             self.unified = Some(false);
         }
+    }
+}
+
+/// A number of layers, `all` being more than any model has; `auto` is not known.
+fn layers(value: &str) -> Option<u64> {
+    if value == "all" {
+        Some(u64::MAX)
+    } else {
+        value.parse().ok()
     }
 }
 
@@ -347,6 +416,31 @@ mod tests {
             None
         );
         assert_eq!(read("llama-server -fa off -c 7", Some("")).context, Some(7));
+    }
+
+    #[test]
+    fn flags_of_projector_draft_and_placement_are_read() {
+        let flags = read(
+            "llama-server -m /m/a.gguf -md /m/d.gguf -ngld all -ctkd q8_0 --mmproj /m/p.gguf \
+             --no-mmproj-offload -ot exps=CPU --n-cpu-moe 4",
+            Some(""),
+        );
+        let named = [
+            ("-m", "/m/a.gguf".into()),
+            (DRAFT_FLAG, "/m/d.gguf".into()),
+            (PROJECTOR_FLAG, "/m/p.gguf".into()),
+        ];
+        assert_eq!(flags.models, named);
+        assert_eq!(flags.draft.gpu_layers, Some(u64::MAX));
+        let types = (flags.draft.type_k, flags.draft.type_v);
+        assert_eq!(types, (Some(CacheType::Q8_0), Some(CacheType::F16)));
+        assert!(flags.projector_on_cpu);
+        let placed = [
+            Placed::Pattern("exps=CPU".into()),
+            Placed::Experts(ExpertsOnCpu::FirstLayers(4)),
+        ];
+        assert_eq!(flags.placed, placed);
+        assert!(!flags.overrides().is_unreadable());
     }
 
     #[test]

@@ -45,6 +45,19 @@ impl Gathered {
         let named = |one: &Evidence| one.kind == EvidenceKind::CommandLine;
         self.evidence.iter().all(named)
     }
+
+    /// A file that somebody named, without evidence that anybody has it.
+    pub(super) fn alone(path: Text, look: Look) -> Self {
+        Self {
+            paths: vec![path.clone()],
+            path,
+            meta: look.meta.ok().map(|(meta, _)| meta),
+            look,
+            evidence: Vec::new(),
+            deleted: false,
+            pipeline: None,
+        }
+    }
 }
 
 /// Files that may be models, by every kind of evidence. Recomputed from answers, never from

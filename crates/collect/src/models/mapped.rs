@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use gguf::Header;
 use gguf::placement::{Mapping, read_mapping};
-use gguf::weights::ExpertsOnCpu;
 use model::{Runtime, Text};
 
 use super::catalogue::{COPYING_BACKENDS, SHARING_BACKENDS};
@@ -63,7 +62,7 @@ pub(super) fn split(
     if !is_llama || !has(COPYING_BACKENDS) || has(SHARING_BACKENDS) {
         return Err(Silent::NotMapped);
     }
-    if flags.tensors_placed || flags.experts != ExpertsOnCpu::None {
+    if !flags.placed.is_empty() {
         return Err(Silent::because("tensors are placed one by one"));
     }
     let mapping =

@@ -72,7 +72,13 @@ pub(crate) fn run(file: &Path) -> Result<(), String> {
     let case: Case = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let process = collected(&case, header_bytes(file, &case.header)?)?;
     let expected = &case.expect;
-    let kv = |place| sum(&process, SegmentKind::Kv, place);
+    let kv = |place| {
+        let (keys, states) = (
+            sum(&process, SegmentKind::Kv, place)?,
+            sum(&process, SegmentKind::State, place)?,
+        );
+        Ok::<_, String>((keys.0 + states.0, keys.1 + states.1))
+    };
     let weights = |place| sum(&process, SegmentKind::Weights, Some(place));
     for (what, wanted, found) in [
         (

@@ -7,6 +7,7 @@ mod live;
 mod record;
 mod replay;
 mod report;
+mod requirement;
 mod screen;
 mod selection;
 
@@ -25,6 +26,8 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Some(Command::Record(record)) => record::run(cli, record),
         Some(Command::Replay { file }) => replay::run(cli, file),
         Some(Command::Demo) => demo::run(cli),
+        Some(Command::Inspect(asked)) => requirement::inspect(cli, asked),
+        Some(Command::Fit(asked)) => requirement::fit(cli, asked),
         None if cli.view.list_gpus => report::list_gpus(cli),
         None if cli.view.json || cli.view.once => report::once(cli),
         None if !printing::to_terminal() => {
@@ -58,7 +61,18 @@ fn refuse_contradictions(cli: &Cli) -> Result<(), Failure> {
             )),
             None => Ok(()),
         },
-        Command::Record(_) => Ok(()),
+        Command::Inspect(_) | Command::Fit(_) if cli.view.once => Err(Failure::usage(
+            anyhow::anyhow!("inspect and fit print one answer, so --once has no meaning here"),
+            "--json prints it in JSON",
+        )),
+        Command::Inspect(_) => match cli.run.machine_option() {
+            Some(option) => Err(Failure::usage(
+                anyhow::anyhow!("{option} has no effect on inspect, which reads the file alone"),
+                "gputaskman fit FILE looks at this machine's GPUs too",
+            )),
+            None => Ok(()),
+        },
+        Command::Fit(_) | Command::Record(_) => Ok(()),
     }
 }
 

@@ -35,6 +35,7 @@ mod published_ports;
 mod real_processes;
 mod record_replay;
 mod refused_captures;
+mod requirement;
 mod scenarios;
 mod selected_gpu;
 mod sleeping;

@@ -124,13 +124,63 @@ fn a_model_server_is_taken_apart_with_the_class_of_every_figure() {
     assert_eq!(class(charge, "memory.vram_bytes"), "measured");
     let receipt = &row["receipt"];
     let rest = |end: &str| {
-        let parts = sum("weights", &["gpu"], end) + sum("kv", &["gpu"], end);
+        let parts: u64 = ["weights", "kv", "compute"]
+            .map(|segment| sum(segment, &["gpu"], end))
+            .iter()
+            .sum();
         i64::try_from(MEMORY).unwrap() - i64::try_from(parts).unwrap()
     };
     assert_eq!(receipt["measured_bytes"], MEMORY);
     assert_eq!(receipt["remainder_high_bytes"], rest("bytes_low"));
     assert_eq!(receipt["remainder_low_bytes"], rest("bytes_high"));
     assert_eq!(receipt["class"], "estimated");
+}
+
+#[test]
+fn draft_and_adapter_are_lines_of_their_own_on_one_receipt() {
+    let (draft, adapter) = (
+        "/home/mona/models/draft.gguf",
+        "/home/mona/models/adapter.gguf",
+    );
+    let settings = format!("-c 4096 -np 1 -ngl 99 -md {draft} -ngld 99 --lora {adapter} -fa on");
+    let machine = server(&settings);
+    machine.file(draft, models::whole(LLAMA));
+    machine.file(adapter, models::whole(models::ADAPTER));
+    let document = document(&machine, &[500]);
+    let row = process(&document, 500);
+    assert_eq!(list(row, "models").len(), 3);
+    let receipts = list(row, "receipts");
+    assert_eq!(receipts.len(), 1, "one row, one receipt");
+    let lines = list(&receipts[0], "lines");
+    let counted = |segment: &str| -> Vec<(u64, u64)> {
+        let of_kind = |it: &&Value| it["segment"] == segment && it["standing"] == "counted";
+        let ends = |it: &Value| ["bytes_low", "bytes_high"].map(|end| it[end].as_u64().unwrap());
+        let found = lines.iter().filter(of_kind).map(ends);
+        found.map(|[low, high]| (low, high)).collect()
+    };
+    // The draft model's weights, cache and buffers are one part, on top of those of its model.
+    let (weights, kv, compute) = (
+        counted("weights")[0],
+        counted("kv")[0],
+        counted("compute")[0],
+    );
+    let [own] = counted("draft")[..] else {
+        panic!("{lines:?}")
+    };
+    assert_eq!(
+        own.0,
+        weights.0 + kv.0 + compute.0,
+        "the same file with the same context"
+    );
+    assert_eq!(own.1, weights.1 + kv.1 + compute.1);
+    let [adapter] = counted("adapter")[..] else {
+        panic!("{lines:?}")
+    };
+    assert!(adapter.0 > 0 && adapter.0 == adapter.1, "{adapter:?}");
+    let parts = weights.0 + kv.0 + compute.0 + own.0 + adapter.0;
+    let rest = i64::try_from(MEMORY).unwrap() - i64::try_from(parts).unwrap();
+    assert_eq!(receipts[0]["remainder_high_bytes"], rest);
+    assert_eq!(row["receipt"]["remainder_high_bytes"], rest);
 }
 
 #[test]

@@ -7,6 +7,12 @@ pub(crate) const LLAMA: &[u8] = include_bytes!(concat!(
     "/../gguf/fixtures/headers/tiny-llama-q4_k_m.header.gguf"
 ));
 
+/// The header of an adapter for it.
+pub(crate) const ADAPTER: &[u8] = include_bytes!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../gguf/fixtures/headers/tiny-lora-f32.header.gguf"
+));
+
 /// Bytes of the whole file.
 pub(crate) const LLAMA_FILE_BYTES: u64 = 1_424_512;
 /// Bytes of its tensors.

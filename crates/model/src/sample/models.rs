@@ -133,9 +133,8 @@ pub(super) fn llama_server() -> Process {
             Placement::Gpu,
         ),
     ];
-    it.receipt = receipt::remainder(
-        0,
-        Bytes::mib(9340),
+    it.receipts = receipt::receipts(
+        &[(0, Some(Bytes::mib(9340)))],
         &it.segments_reported,
         &it.segments_estimated,
     );

@@ -235,7 +235,7 @@ pub(super) fn process(
         models: Vec::new(),
         segments_reported: Vec::new(),
         segments_estimated: Vec::new(),
-        receipt: None,
+        receipts: Vec::new(),
         server: None,
         server_unasked: None,
     }

@@ -127,7 +127,7 @@ impl Placement {
 /// One part of the memory, in the class `C`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment<C> {
-    /// Model it belongs to ([`Model::id`]).
+    /// Model it belongs to ([`Model::id`](super::Model::id)).
     pub model_id: Text,
     /// Which part.
     pub kind: SegmentKind,

@@ -80,7 +80,7 @@ pub fn gpu_list(from: &Snapshot) -> v1::GpuList {
     }
 }
 
-const fn tool() -> v1::Tool {
+pub(super) const fn tool() -> v1::Tool {
     v1::Tool {
         name: "gputaskman",
         version: VERSION,
@@ -103,7 +103,7 @@ fn host(from: &Snapshot, traces: &mut Traces) -> v1::Host {
     }
 }
 
-fn sources(sources: &[SourceStatus], traces: &mut Traces) -> Vec<v1::SourceEntry> {
+pub(super) fn sources(sources: &[SourceStatus], traces: &mut Traces) -> Vec<v1::SourceEntry> {
     sources
         .iter()
         .map(|source| {

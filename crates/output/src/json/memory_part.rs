@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::receipt::{Line, LineSize, Receipt};
 use model::{
     Bytes, Estimated, Gap, Placement, Process, Reading, Reported, Segment, Snapshot, Source, Stamp,
     Text,
@@ -16,6 +17,9 @@ use crate::format;
 pub(super) struct Place(Option<u32>);
 
 impl Place {
+    /// Of a file that nobody has loaded.
+    pub(super) const UNKNOWN: Self = Self(None);
+
     pub(super) fn of(process: &Process) -> Self {
         match process.charges.as_slice() {
             [only] => Self(Some(only.device_index)),
@@ -91,9 +95,9 @@ fn inputs(inputs: &[(&'static str, Text)]) -> BTreeMap<&'static str, Text> {
     inputs.iter().cloned().collect()
 }
 
-/// The receipt, where its device is shown.
+/// The receipt of a process on one device, where that is shown.
 pub(super) fn receipt(t: &mut Traces, from: &Snapshot, process: &Process) -> Option<v1::Receipt> {
-    let Some(receipt) = &process.receipt else {
+    let ([receipt], [_]) = (&*process.receipts, &*process.charges) else {
         let no_part = process.segments_estimated.is_empty() && process.segments_reported.is_empty();
         return t.absent(
             "receipt",
@@ -107,6 +111,23 @@ pub(super) fn receipt(t: &mut Traces, from: &Snapshot, process: &Process) -> Opt
     if !from.selection.includes(receipt.device_index) {
         return t.absent("receipt", Gap::NotApplicable);
     }
+    let entry = entry(from.at, process, receipt);
+    for (key, trace) in &entry.provenance.0 {
+        t.enter(format!("receipt.{key}"), trace.clone());
+    }
+    Some(entry.receipt)
+}
+
+/// The receipts for all devices shown.
+pub(super) fn receipts(from: &Snapshot, process: &Process) -> Vec<v1::ItemisedReceipt> {
+    let shown = |it: &&Receipt| from.selection.includes(it.device_index);
+    let receipts = process.receipts.iter().filter(shown);
+    receipts.map(|it| entry(from.at, process, it)).collect()
+}
+
+fn entry(now: Stamp, process: &Process, receipt: &Receipt) -> v1::ItemisedReceipt {
+    let mut traces = Traces::new(now);
+    let t = &mut traces;
     let charge = process.charge_on(receipt.device_index);
     let basis = charge.and_then(|charge| charge.memory.vram.known()?.basis());
     let trace = Trace {
@@ -115,18 +136,44 @@ pub(super) fn receipt(t: &mut Traces, from: &Snapshot, process: &Process) -> Opt
         detail: basis.map(|basis| basis_sentence(basis).to_owned()),
         ..Trace::new("estimated", Source::Derived.id())
     };
-    t.enter("receipt.remainder_low_bytes", trace.clone());
-    t.enter("receipt.remainder_high_bytes", trace);
+    t.enter("remainder_low_bytes", trace.clone());
+    t.enter("remainder_high_bytes", trace);
     if let Some(charge) = charge {
-        t.charged("receipt.measured_bytes", &charge.memory.vram);
+        t.charged("measured_bytes", &charge.memory.vram);
     }
-    Some(v1::Receipt {
-        device_index: receipt.device_index,
-        measured_bytes: receipt.measured.0,
-        remainder_low_bytes: receipt.remainder_low,
-        remainder_high_bytes: receipt.remainder_high,
-        parts_missing: receipt.parts_missing,
-        class: "estimated",
-        note: receipt.note(),
-    })
+    v1::ItemisedReceipt {
+        receipt: v1::Receipt {
+            device_index: receipt.device_index,
+            measured_bytes: receipt.measured.0,
+            remainder_low_bytes: receipt.remainder_low,
+            remainder_high_bytes: receipt.remainder_high,
+            parts_missing: receipt.parts_missing,
+            class: "estimated",
+            note: receipt.note(),
+        },
+        lines: receipt.lines.iter().map(|it| line(now, it)).collect(),
+        provenance: traces.finish(),
+    }
+}
+
+fn line(now: Stamp, line: &Line) -> v1::ReceiptLine {
+    let mut traces = Traces::new(now);
+    let t = &mut traces;
+    let bytes = match &line.size {
+        LineSize::Estimated(size) => t.estimated(["bytes_low", "bytes_high"], size),
+        LineSize::Reported(size) => {
+            let low = t.reported("bytes_low", size).map(|it| it.0);
+            low.zip(t.reported("bytes_high", size).map(|it| it.0))
+        }
+    };
+    v1::ReceiptLine {
+        model_id: line.model_id.clone(),
+        segment: line.kind.id(),
+        class: line.size.class(),
+        bytes_low: bytes.map(|(low, _)| low),
+        bytes_high: bytes.map(|(_, high)| high),
+        placement: line.placement.id(),
+        standing: line.standing.id(),
+        provenance: traces.finish(),
+    }
 }

@@ -58,6 +58,7 @@ pub(super) fn process(from: &Snapshot, process: &Process) -> v1::Process {
             .map(|part| memory_part::estimated(now, place, part))
             .collect(),
         receipt: memory_part::receipt(t, from, process),
+        receipts: memory_part::receipts(from, process),
         server: workload::server(t, now, process),
         provenance: traces.finish(),
     }

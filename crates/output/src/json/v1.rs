@@ -6,6 +6,7 @@
 mod device;
 mod mig;
 mod process;
+mod requirement;
 mod workload;
 
 use std::borrow::Cow;
@@ -20,9 +21,13 @@ pub use process::{
     Charge, ChargeMemory, Container, DrmClients, DrmRegion, Engines, Instance, Kfd, NamedEngine,
     PidMatch, Process, Runtime,
 };
+pub use requirement::{
+    DeviceFit, File, FitDocument, InspectDocument, InspectedModel, Inspection, Need, Setting,
+    Unload,
+};
 pub use workload::{
-    Component, EndpointStatus, Evidence, Model, ModelEvent, Receipt, Said, SegmentEstimated,
-    SegmentReported, Server,
+    Component, EndpointStatus, Evidence, ItemisedReceipt, Model, ModelEvent, Receipt, ReceiptLine,
+    Said, SegmentEstimated, SegmentReported, Server,
 };
 
 /// Version of the contract.
@@ -33,6 +38,12 @@ pub const SNAPSHOT_SCHEMA: &str = "schema/snapshot-1.json";
 
 /// Where the JSON Schema of a device list lies in the repository.
 pub const GPU_LIST_SCHEMA: &str = "schema/gpu-list-1.json";
+
+/// Where the JSON Schema of what a model file needs lies in the repository.
+pub const INSPECT_SCHEMA: &str = "schema/inspect-1.json";
+
+/// Where the JSON Schema of whether a model fits lies in the repository.
+pub const FIT_SCHEMA: &str = "schema/fit-1.json";
 
 /// A whole snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize)]

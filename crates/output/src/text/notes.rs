@@ -218,6 +218,12 @@ impl Notes {
         }
     }
 
+    /// Words of a runtime, with their mark.
+    pub(super) fn words(&mut self, text: &str) -> String {
+        self.reported = true;
+        format!("{text} r")
+    }
+
     pub(super) fn estimated(
         &mut self,
         field: &'static str,

@@ -1,7 +1,9 @@
 //! Under a row: its match, its models with evidence, what is inside its memory, its server.
 
+use model::receipt::{self, Line, LineSize, Standing};
 use model::{
-    Bytes, Estimated, Model, Placement, Process, Reading, Reported, Segment, SegmentKind, Snapshot,
+    EndpointState, EndpointStatus, Model, ModelEvent, Placement, Process, Said, SegmentKind,
+    Snapshot,
 };
 
 use super::notes::{Cell, Notes, with_ages};
@@ -39,6 +41,7 @@ pub(super) fn write(
             &label("evidence"),
             &[vec![model.label.id().to_owned()], found].concat(),
         );
+        more(page, notes, model, &subject, &label);
     }
     if !process.models.is_empty() {
         let runtimes = process::runtimes(notes, &subject, process);
@@ -54,27 +57,126 @@ pub(super) fn write(
     }
     let inside = inside(notes, &subject, snapshot, process);
     page.items(&label("inside"), &inside);
-    if let Some(server) = &process.server {
-        let context = notes.reported("server context", &subject, &server.context, u64::to_string);
-        let slots = notes.reported("server slots", &subject, &server.slots, u64::to_string);
-        let behind = server.own_port.map_or(String::new(), |own| {
-            format!(", which leads to its own port {own}")
-        });
-        let state = server.state.id().replace('_', " ");
-        let mut items = vec![
-            format!("{} on port {}{behind}", server.kind, server.port),
-            state,
-            format!("context {}", context.text),
-            format!("slots {}", slots.text),
-        ];
-        if let Some(old_ms) = notes.old(server.at) {
-            items.push(format!("(answered {} ago)", format::age(old_ms)));
+    server(page, notes, process, &subject, &label);
+}
+
+fn server(
+    page: &mut Page,
+    notes: &mut Notes,
+    process: &Process,
+    subject: &str,
+    label: &dyn Fn(&str) -> String,
+) {
+    let Some(server) = &process.server else {
+        if let Some(gap) = process.server_unasked {
+            let text = notes.gap("server", subject, gap);
+            page.items(&label("server"), &[format!("not asked: {text}")]);
         }
-        page.items(&label("server"), &items);
-    } else if let Some(gap) = process.server_unasked {
-        let text = notes.gap("server", &subject, gap);
-        page.items(&label("server"), &[format!("not asked: {text}")]);
+        return;
+    };
+    let context = notes.reported("server context", subject, &server.context, u64::to_string);
+    let slots = notes.reported("server slots", subject, &server.slots, u64::to_string);
+    let behind = server.own_port.map_or(String::new(), |own| {
+        format!(", which leads to its own port {own}")
+    });
+    let mut items = vec![
+        format!("{} on port {}{behind}", server.kind, server.port),
+        server.state.id().replace('_', " "),
+        format!("context {}", context.text),
+        format!("slots {}", slots.text),
+    ];
+    // What not every server tells is left out where it does not.
+    if server.slots_busy.known().is_some() {
+        let busy = notes.reported("slots busy", subject, &server.slots_busy, u64::to_string);
+        items.push(format!("busy {}", busy.text));
     }
+    if server.cached_tokens.known().is_some() {
+        let cached = &server.cached_tokens;
+        let cached = notes.reported("cached tokens", subject, cached, u64::to_string);
+        items.push(format!("cached tokens {}", cached.text));
+    }
+    if server.tokens_per_second.known().is_some() {
+        let show = |speed: &f64| format!("{speed:.1} tokens/s");
+        let speed = notes.reported("tokens/s", subject, &server.tokens_per_second, show);
+        let age = speed
+            .old_ms
+            .map_or(String::new(), |ms| format!(" ({} ago)", format::age(ms)));
+        items.push(format!("{}{age}", speed.text));
+    }
+    items.extend(server.answered_by.map(|pid| format!("answered by {pid}")));
+    items.extend(said(notes, &server.said));
+    if let Some(old_ms) = notes.old(server.at) {
+        items.push(format!("(answered {} ago)", format::age(old_ms)));
+    }
+    page.items(&label("server"), &items);
+    let failed = |it: &&EndpointStatus| it.state != EndpointState::Ok;
+    let asked: Vec<String> = server
+        .endpoints
+        .iter()
+        .filter(failed)
+        .map(endpoint)
+        .collect();
+    page.items(&label("asked"), &asked);
+}
+
+fn endpoint(one: &EndpointStatus) -> String {
+    let how = match one.state {
+        EndpointState::Unexpected(status) => format!("unexpected answer {status}"),
+        EndpointState::Failed(gap) => format!("no answer: {}", gap.sentence()),
+        EndpointState::NotAsked => "not asked, it would wake or change something".to_owned(),
+        state => state.id().replace('_', " "),
+    };
+    format!("{} {how}", one.path)
+}
+
+/// What a runtime says beside, each with the mark of its class.
+fn said(notes: &mut Notes, said: &[Said]) -> Vec<String> {
+    let words = said.iter().map(|one| {
+        let field = one.field.replace('_', " ");
+        format!("{field} {}", notes.words(&one.value))
+    });
+    words.collect()
+}
+
+/// Contradictions, names, events and files of a model, each where there is any.
+fn more(
+    page: &mut Page,
+    notes: &mut Notes,
+    model: &Model,
+    subject: &str,
+    label: &dyn Fn(&str) -> String,
+) {
+    if let Some(conflict) = &model.conflict {
+        page.sentence(&label("conflict"), conflict);
+    }
+    let names: Vec<String> = model.store_names.iter().map(ToString::to_string).collect();
+    page.items(&label("names"), &names);
+    let events: Vec<String> = model.events.iter().map(event).collect();
+    page.items(&label("log"), &events);
+    let files: Vec<String> = model
+        .components
+        .iter()
+        .map(|one| {
+            let size = notes.measured("file size", subject, &one.size_on_disk, |bytes| {
+                format::size(*bytes)
+            });
+            let role = one.role.replace('_', " ");
+            format!("{role} {} {} {}", size.text, one.format, one.path)
+        })
+        .collect();
+    page.items(&label("files"), &files);
+    page.items(&label("said"), &said(notes, &model.said));
+}
+
+fn event(event: &ModelEvent) -> String {
+    let at = event.wall_us.and_then(format::utc_millis);
+    let at = at.map_or("at an unknown time".to_owned(), |at| format!("at {at}"));
+    let since = match event.fresh {
+        Some(true) => "since it started",
+        Some(false) => "before it started",
+        None => "before or since it started",
+    };
+    format!("{} {at} ({}, {since})", event.kind.id(), event.log)
 }
 
 fn facts(notes: &mut Notes, subject: &str, process: &Process, model: &Model) -> Vec<String> {
@@ -107,7 +209,7 @@ fn facts(notes: &mut Notes, subject: &str, process: &Process, model: &Model) -> 
     };
     vec![
         name,
-        model.kind.label().into(),
+        model.kind_label().to_string(),
         format!("architecture {architecture}"),
         format!("quantization {quantization}"),
         format!("parameters {}", parameters.text),
@@ -117,72 +219,99 @@ fn facts(notes: &mut Notes, subject: &str, process: &Process, model: &Model) -> 
     ]
 }
 
-/// The parts, a report in place of the estimate of the same part, and what remains.
+/// Every part with the mark of its class, a report beside the estimate of the same part; then, for each
+/// device shown, the measured size and what remains.
 fn inside(notes: &mut Notes, subject: &str, snapshot: &Snapshot, process: &Process) -> Vec<String> {
-    let several = process.models.len() > 1;
+    let several = Several {
+        models: process.models.len() > 1,
+        devices: process.charges.len() > 1,
+    };
+    let device = match &*process.charges {
+        [only] => Some(only.device_index),
+        _ => None,
+    };
+    let lines = receipt::lines(
+        device,
+        &process.segments_reported,
+        &process.segments_estimated,
+    );
     let mut items: Vec<(String, Option<u64>)> = Vec::new();
-    for part in &process.segments_reported {
-        let cell = notes.reported(field(part.kind), subject, &part.bytes, |bytes| {
-            format::size(*bytes)
-        });
-        items.push(item(part, several, &cell, ""));
-    }
-    for part in &process.segments_estimated {
-        if is_reported(&process.segments_reported, part) {
-            continue;
-        }
-        let cell = notes.estimated(field(part.kind), subject, &part.bytes);
-        let inputs: Vec<String> = match (part.kind, part.bytes.known()) {
-            (SegmentKind::Kv, Some(_)) => part
-                .inputs
-                .iter()
-                .map(|(name, value)| format!("{name} {value}"))
-                .collect(),
-            _ => Vec::new(),
+    for line in &lines {
+        let name = field(line.kind);
+        let cell = match &line.size {
+            LineSize::Reported(size) => {
+                notes.reported(name, subject, size, |bytes| format::size(*bytes))
+            }
+            LineSize::Estimated(size) => notes.estimated(name, subject, size),
         };
-        items.push(item(part, several, &cell, &inputs.join(", ")));
+        items.push(item(line, several, &cell));
     }
-    if let Some(receipt) = &process.receipt
-        && snapshot.selection.includes(receipt.device_index)
+    for receipt in process
+        .receipts
+        .iter()
+        .filter(|it| snapshot.selection.includes(it.device_index))
     {
         let rest = format::estimate_signed(receipt.remainder_low, receipt.remainder_high);
-        items.push((format!("rest {rest} ({})", receipt.note()), None));
+        let of = match process.receipts.len() {
+            1 => String::new(),
+            _ => format!(
+                " of {} on GPU {}",
+                format::size(receipt.measured),
+                receipt.device_index
+            ),
+        };
+        items.push((format!("rest {rest}{of} ({})", receipt.note()), None));
     }
     with_ages(items)
 }
 
-fn is_reported(reported: &[Segment<Reported<Bytes>>], part: &Segment<Estimated<Bytes>>) -> bool {
-    reported.iter().any(|it| {
-        it.model_id == part.model_id
-            && it.kind == part.kind
-            && matches!(it.bytes, Reading::Known(_))
-            && (it.placement == Placement::Cpu) == (part.placement == Placement::Cpu)
-    })
+/// What a part has to name beside its kind.
+#[derive(Clone, Copy)]
+struct Several {
+    models: bool,
+    devices: bool,
 }
 
-fn item<C>(part: &Segment<C>, several: bool, cell: &Cell, inputs: &str) -> (String, Option<u64>) {
-    let of = if several {
-        format!("{} ", part.model_id)
+fn item(line: &Line, several: Several, cell: &Cell) -> (String, Option<u64>) {
+    let of = if several.models {
+        format!("{} ", line.model_id)
     } else {
         String::new()
     };
-    let place = match (part.placement, &part.bytes) {
-        (Placement::Gpu, _) | (_, Reading::Missing(_)) => "",
-        (Placement::PinnedHost, _) => "in pinned system memory",
-        (Placement::Cpu, _) => "in system memory",
-        (Placement::Unknown, _) => "on the GPU or in system memory",
+    let known = line.size.bounds().is_some();
+    let place = match (line.placement, line.standing) {
+        _ if !known => None,
+        (_, Standing::Replaced) => Some("beside the report, which counts"),
+        (Placement::Gpu, Standing::Elsewhere) => Some("on another GPU"),
+        (Placement::Gpu, _) => None,
+        (Placement::PinnedHost, _) => Some("in pinned system memory"),
+        (Placement::Cpu, _) => Some("in system memory"),
+        (Placement::Unknown, _) => Some("on the GPU or in system memory"),
     };
-    let separator = if place.is_empty() || inputs.is_empty() {
-        ""
-    } else {
-        ", "
+    let contained = match line.kind {
+        SegmentKind::KvUsed => Some("part of KV"),
+        SegmentKind::Total => Some("contains the parts"),
+        _ => None,
     };
-    let more = match (place, inputs) {
-        ("", "") => String::new(),
-        _ => format!(" ({place}{separator}{inputs})"),
+    let explained = known
+        && line.kind == SegmentKind::Kv
+        && line.standing != Standing::Replaced
+        && matches!(line.size, LineSize::Estimated(_));
+    let inputs = line.inputs.iter().filter(|_| explained);
+    let inputs = inputs.map(|(name, value)| format!("{name} {value}"));
+    let device = line.device_index.filter(|_| several.devices);
+    let device = device.map(|index| format!("GPU {index}"));
+    let words = [place, contained].into_iter().flatten().map(String::from);
+    let words = device.into_iter().chain(words);
+    let more: Vec<String> = words.chain(inputs).collect();
+    let more = match &*more {
+        [] => String::new(),
+        more => format!(" ({})", more.join(", ")),
     };
-    let name = part.kind.label();
-    (format!("{of}{name} {}{more}", cell.text), cell.old_ms)
+    (
+        format!("{of}{} {}{more}", line.kind.label(), cell.text),
+        cell.old_ms,
+    )
 }
 
 const fn field(kind: SegmentKind) -> &'static str {

@@ -95,6 +95,22 @@ fn inspector_of_a_guess_and_of_a_process_outside() {
     insta::assert_snapshot!("inspector_outside", text(&draw(&app)));
 }
 
+/// Everything that is said of models: several of one process, a pipeline, two GPUs, a log alone.
+#[test]
+fn inspector_of_processes_that_serve_models() {
+    let mut app = app(model::sample::served(), (100, 70));
+    press(&mut app, "Enter");
+    insta::assert_snapshot!("inspector_served", text(&draw(&app)));
+    for name in [
+        "inspector_pipeline",
+        "inspector_two_gpus",
+        "inspector_history",
+    ] {
+        press(&mut app, "Esc j Enter");
+        insta::assert_snapshot!(name, text(&draw(&app)));
+    }
+}
+
 /// A pod whose server publishes nothing, and one whose names only root may read.
 #[test]
 fn inspector_of_processes_in_containers() {

@@ -4,7 +4,7 @@ use model::Text;
 use serde::Serialize;
 
 use super::ProvenanceMap;
-use super::workload::{Model, Receipt, SegmentEstimated, SegmentReported, Server};
+use super::workload::{ItemisedReceipt, Model, Receipt, SegmentEstimated, SegmentReported, Server};
 
 /// One process. Nothing at this level sums over devices.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,8 +48,11 @@ pub struct Process {
     pub segments_reported: Vec<SegmentReported>,
     /// Memory parts as computed.
     pub segments_estimated: Vec<SegmentEstimated>,
-    /// What remains of the measured size.
+    /// The measured size, part by part, and what remains, of a process on one device; null where it is on
+    /// several, where no part or no size is known.
     pub receipt: Option<Receipt>,
+    /// The same with its parts for each device, as far as each part says on which it lies.
+    pub receipts: Vec<ItemisedReceipt>,
     /// The model server it is.
     pub server: Option<Server>,
     /// Classes and reasons.

@@ -164,6 +164,28 @@ pub struct SegmentEstimated {
     pub provenance: ProvenanceMap,
 }
 
+/// One part on a receipt.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReceiptLine {
+    /// [`Model::id`].
+    pub model_id: Text,
+    /// As in [`SegmentEstimated::segment`].
+    pub segment: &'static str,
+    /// `reported` or `estimated`.
+    pub class: &'static str,
+    /// Least, bytes.
+    pub bytes_low: Option<u64>,
+    /// Most, bytes; the same as the least where it is exact.
+    pub bytes_high: Option<u64>,
+    /// `gpu`, `pinned_host`, `cpu`, `unknown`: of the last, nothing to all of it counts.
+    pub placement: &'static str,
+    /// `counted`: taken from the measured size. `replaced`: an estimate beside the report that counts. `contained`:
+    /// in another part, or containing the others. `elsewhere`: not in this memory. `size_unknown`: in the remainder.
+    pub standing: &'static str,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
+}
+
 /// What remains of a measured size when the known parts are taken away.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Receipt {
@@ -181,6 +203,18 @@ pub struct Receipt {
     pub class: &'static str,
     /// What the remainder means.
     pub note: &'static str,
+}
+
+/// A receipt with its parts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ItemisedReceipt {
+    /// The sizes.
+    #[serde(flatten)]
+    pub receipt: Receipt,
+    /// Every part that is known of.
+    pub lines: Vec<ReceiptLine>,
+    /// Classes and reasons.
+    pub provenance: ProvenanceMap,
 }
 
 /// What a model server says of itself.
