@@ -27,7 +27,7 @@ use super::runtimes;
 use super::servers::{About, Heard, Role, Servers};
 use super::shards::shards;
 use super::stores::{Homes, Stores};
-use crate::processes::{Processes, Watched};
+use crate::processes::{Processes, Watched, arguments};
 
 /// Models of all processes over time.
 #[derive(Default)]
@@ -93,26 +93,27 @@ impl Known {
             return;
         }
         self.generation = Some(watched.generation);
+        let arguments = arguments(watched);
         // tidy: words that are looked through for names, not a reading
-        let arguments = arguments(watched).unwrap_or_default();
+        let words = arguments.as_deref().unwrap_or_default();
         let link = |wanted| {
             let (_, reply) = watched.links.answer().ok()?;
             crate::processes::link(reply, wanted).ok()
         };
         let (executable, folder) = (link("exe"), link("cwd"));
-        let program = Program::of(&arguments, executable.as_deref(), folder.as_deref());
-        self.program = of_program(&program, &arguments, executable.as_deref());
+        let program = Program::of(words, executable.as_deref(), folder.as_deref());
+        self.program = of_program(&program, words, executable.as_deref());
         self.runtimes = runtimes::runtimes(&watched.maps, &program);
-        self.flags = flags(watched);
+        let environment = watched.environment.text().ok();
+        let environment = environment.as_ref().map(|(_, text)| &**text);
+        self.flags = arguments.as_ref().map_or_else(Flags::default, |arguments| {
+            Flags::read(arguments, environment)
+        });
         let maps = watched.maps.text();
         self.extents = maps.map_or_else(|_| Extents::default(), |(_, text)| extents(&text));
-        let environment = watched.environment.text().ok();
-        self.homes = Homes::of(environment.as_ref().map(|(_, text)| &**text));
+        self.homes = Homes::of(environment);
         self.candidates = candidates(watched, &self.flags);
-        let folder = watched.links.answer().ok();
-        let folder = folder.and_then(|(_, reply)| crate::processes::link(reply, "cwd").ok());
         let has_ai = self.runtimes.as_deref().is_ok_and(runtimes::have_ai);
-        let arguments = crate::processes::arguments(watched);
         let role = |arguments| Role::of(arguments, folder, has_ai);
         self.role = arguments.map_or_else(Role::default, role);
     }
@@ -392,19 +393,6 @@ struct Of<'a> {
     /// What stores call it, shortest first.
     store_names: &'a [Text],
     claims: &'a [&'a Claim],
-}
-
-fn arguments(watched: &Watched) -> Option<Vec<Text>> {
-    let (_, reply) = watched.command_line.answer().ok()?;
-    crate::processes::command_line(reply)
-}
-
-fn flags(watched: &Watched) -> Flags {
-    let Some(arguments) = arguments(watched) else {
-        return Flags::default();
-    };
-    let environment = watched.environment.text().ok();
-    Flags::read(&arguments, environment.as_ref().map(|(_, text)| &**text))
 }
 
 /// What a model is added with.
