@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gguf::{HeaderReader, Step};
+use gguf::HeaderReader;
 use model::{Gap, Origin, OriginKind, Stamp};
 use raw::capture::{
     Capture, Manifest, Recorder, RecordingMachine, RedactingMachine, Redaction, ReplayMachine,
@@ -309,49 +309,24 @@ fn read_header(machine: &mut dyn Machine, path: &str) -> Vec<String> {
         panic!("no size of {path}");
     };
     let mut reader = HeaderReader::new(meta.size);
-    loop {
-        let path = path.into();
-        match reader.step() {
-            Step::Read { offset, len } => {
-                let answer = machine.post(&Question::File {
-                    root,
-                    path,
-                    offset,
-                    len,
-                });
-                let Ok(Stamped {
+    while let Some(question) = Question::of_header(&reader.step(), root, &path.into()) {
+        let answer = machine.post(&question);
+        match (&question, answer) {
+            (
+                Question::File { offset, .. },
+                Ok(Stamped {
                     value: Reply::Bytes(bytes),
                     ..
-                }) = answer
-                else {
-                    panic!("no window at {offset}: {answer:?}");
-                };
-                reader.supply(offset, &bytes);
-            }
-            Step::SkipStrings {
-                offset,
-                count,
-                length_bytes,
-                big_endian,
-            } => {
-                let question = Question::SkipStrings {
-                    root,
-                    path,
-                    offset,
-                    count,
-                    length_bytes,
-                    big_endian,
-                };
-                let Ok(Stamped {
+                }),
+            ) => reader.supply(*offset, &bytes),
+            (
+                Question::SkipStrings { .. },
+                Ok(Stamped {
                     value: Reply::End(end),
                     ..
-                }) = machine.post(&question)
-                else {
-                    panic!("no end of the strings at {offset}");
-                };
-                reader.skipped(end);
-            }
-            Step::Done | Step::Failed(_) => break,
+                }),
+            ) => reader.skipped(end),
+            (question, answer) => panic!("no answer to {question:?}: {answer:?}"),
         }
     }
     let header = reader.into_header().unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use collect::Collector;
 use gguf::kv::{self, KvSettings};
 use gguf::weights::{ExpertsOnCpu, Weights};
-use gguf::{HeaderReader, ReadAt, Step, skip_strings};
+use gguf::{HeaderReader, ReadAt, skip_strings};
 use model::{Gap, Stamp};
 use raw::capture::{Capture, Redaction, ReplayMachine};
 use raw::{
@@ -192,27 +192,8 @@ pub fn redaction(input: &[u8]) -> Verdict {
     });
     let mut reader = HeaderReader::new(input.len() as u64);
     let hidden = loop {
-        let question = match reader.step() {
-            Step::Done | Step::Failed(_) => break reader.into_header(),
-            Step::Read { offset, len } => Question::File {
-                root,
-                path: path.clone(),
-                offset,
-                len,
-            },
-            Step::SkipStrings {
-                offset,
-                count,
-                length_bytes,
-                big_endian,
-            } => Question::SkipStrings {
-                root,
-                path: path.clone(),
-                offset,
-                count,
-                length_bytes,
-                big_endian,
-            },
+        let Some(question) = Question::of_header(&reader.step(), root, &path) else {
+            break reader.into_header();
         };
         match (
             &question,

@@ -237,15 +237,9 @@ fn header(
     reader: &mut HeaderReader,
 ) -> Result<Known, Gap> {
     loop {
-        let question = match reader.step() {
-            Step::Done => {
-                let done = std::mem::replace(reader, HeaderReader::new(0));
-                return Ok(match done.into_header() {
-                    Ok(header) => Known::Is(Outcome::Header(Arc::new(header))),
-                    Err(error) => Known::Refused(error.to_string().into()),
-                });
-            }
-            Step::Failed(error) => {
+        let step = reader.step();
+        let Some(question) = Question::of_header(&step, root, path) else {
+            if let Step::Failed(error) = step {
                 let why = error.to_string().into();
                 return Ok(match error {
                     gguf::Error::NotGguf { .. } | gguf::Error::OtherFormat(_) => {
@@ -254,25 +248,11 @@ fn header(
                     _ => Known::Refused(why),
                 });
             }
-            Step::Read { offset, len } => Question::File {
-                root,
-                path: path.clone(),
-                offset,
-                len,
-            },
-            Step::SkipStrings {
-                offset,
-                count,
-                length_bytes,
-                big_endian,
-            } => Question::SkipStrings {
-                root,
-                path: path.clone(),
-                offset,
-                count,
-                length_bytes,
-                big_endian,
-            },
+            let done = std::mem::replace(reader, HeaderReader::new(0));
+            return Ok(match done.into_header() {
+                Ok(header) => Known::Is(Outcome::Header(Arc::new(header))),
+                Err(error) => Known::Refused(error.to_string().into()),
+            });
         };
         match (machine.post(&question)?.value, &question) {
             (Reply::Bytes(bytes), Question::File { offset, .. }) => reader.supply(*offset, &bytes),

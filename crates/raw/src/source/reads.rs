@@ -236,6 +236,33 @@ fn known(file: Option<&FileMeta>) -> String {
 pub const MAX_FILE_READ: u32 = 1 << 20;
 
 impl Question {
+    /// What to ask so that the reader of a header can go on; `None` where it wants nothing more.
+    pub fn of_header(step: &gguf::Step, root: Root, path: &Text) -> Option<Self> {
+        let path = path.clone();
+        match *step {
+            gguf::Step::Read { offset, len } => Some(Self::File {
+                root,
+                path,
+                offset,
+                len,
+            }),
+            gguf::Step::SkipStrings {
+                offset,
+                count,
+                length_bytes,
+                big_endian,
+            } => Some(Self::SkipStrings {
+                root,
+                path,
+                offset,
+                count,
+                length_bytes,
+                big_endian,
+            }),
+            gguf::Step::Done | gguf::Step::Failed(_) => None,
+        }
+    }
+
     /// The question's name in a capture.
     pub fn key(&self) -> String {
         let root = |root: &Root| match root {
