@@ -39,6 +39,15 @@ pub fn has_extension(path: &str, extension: &str) -> bool {
         .is_some_and(|(stem, own)| !stem.is_empty() && own.eq_ignore_ascii_case(extension))
 }
 
+/// The hexadecimal digits of a name that is the hash of its content, as stores name their blobs.
+pub fn content_hash(name: &str) -> Option<&str> {
+    let digits = name
+        .strip_prefix("sha256-")
+        .or_else(|| name.strip_prefix("sha256:"))
+        .unwrap_or(name);
+    (digits.len() >= 40 && digits.bytes().all(|b| b.is_ascii_hexdigit())).then_some(digits)
+}
+
 /// Whether a file may be a model by its extension. Many that end in `.bin` are none: its first bytes tell.
 pub fn may_be_model(path: &str) -> bool {
     EXTENSIONS

@@ -118,12 +118,7 @@ impl Named {
 /// The SHA-256 that a blob of a store is named by.
 fn blob_digest(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let digest = name
-        .strip_prefix("sha256-")
-        .or_else(|| name.strip_prefix("sha256:"))
-        .unwrap_or(name);
-    let is_digest = digest.len() == 64 && digest.bytes().all(|b| b.is_ascii_hexdigit());
-    is_digest.then_some(digest)
+    formats::names::content_hash(name).filter(|digest| digest.len() == 64)
 }
 
 #[cfg(test)]

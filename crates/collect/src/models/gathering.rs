@@ -124,12 +124,7 @@ pub(super) fn may_be_model(path: &str) -> bool {
 
 /// Whether a file is named by its hash, as stores do.
 pub(super) fn is_blob(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let digits = name
-        .strip_prefix("sha256-")
-        .or_else(|| name.strip_prefix("sha256:"))
-        .unwrap_or(name);
-    digits.len() >= 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    formats::names::content_hash(path.rsplit('/').next().unwrap_or(path)).is_some()
 }
 
 /// Extensions that models share with much else: looked at last, so that they crowd out no model.

@@ -8,9 +8,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use super::format::Redaction;
-use components::{
-    content_hash, extension, is_kept, is_library, is_model_extension, quantization, split_suffix,
-};
+use components::{extension, is_kept, is_library, is_model_extension, quantization, split_suffix};
 pub(super) use components::{has_known_extension, has_model_extension};
 
 /// The stand-ins of one capture.
@@ -131,7 +129,7 @@ impl Pseudonyms {
             return name.to_owned();
         }
         let strict = self.level == Redaction::Strict;
-        if let Some(hash) = content_hash(name) {
+        if let Some(hash) = formats::names::content_hash(name) {
             if !strict {
                 return name.to_owned();
             }

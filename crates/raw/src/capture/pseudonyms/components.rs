@@ -160,15 +160,6 @@ pub(super) fn is_library(name: &str) -> bool {
     shared || extension(name).is_some_and(|e| e == "dll" || e == "dylib")
 }
 
-/// The hexadecimal digits of a name that is the hash of its content, as stores name their blobs.
-pub(super) fn content_hash(name: &str) -> Option<&str> {
-    let digits = name
-        .strip_prefix("sha256-")
-        .or_else(|| name.strip_prefix("sha256:"))
-        .unwrap_or(name);
-    (digits.len() >= 40 && digits.bytes().all(|b| b.is_ascii_hexdigit())).then_some(digits)
-}
-
 /// The quantization that a file's name tells.
 pub(super) fn quantization(stem: &str) -> Option<&'static str> {
     let upper = stem.to_ascii_uppercase();
