@@ -8,6 +8,7 @@ use std::path::PathBuf;
 pub mod demo;
 pub mod drm_tree;
 pub mod fuzz;
+mod gguf_file;
 pub mod measure;
 mod program;
 pub mod tidy;

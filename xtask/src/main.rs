@@ -38,6 +38,10 @@ enum Task {
 }
 
 fn main() -> ExitCode {
+    if let Some(error) = measure::serve_if_asked() {
+        let _ = writeln!(std::io::stderr(), "error: {error:#}");
+        return ExitCode::FAILURE;
+    }
     run(Arguments::parse().task).unwrap_or_else(|error| {
         // Nothing is left to be done where the standard error is closed.
         let _ = writeln!(std::io::stderr(), "error: {error:#}");

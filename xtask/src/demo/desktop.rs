@@ -1,7 +1,7 @@
 //! Twelve programs of a desktop with one graphics card, as a person who works with models has them.
 
-use super::gguf_file::{Encoder, GgufFile, Transformer};
 use super::tree::{Process, Tree};
+use crate::gguf_file::{Encoder, GgufFile, Transformer};
 
 /// The programs, in the order of the numbers that [`processes`] takes.
 pub(super) const COUNT: usize = 12;

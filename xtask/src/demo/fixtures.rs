@@ -8,10 +8,11 @@ use anyhow::{Context as _, Result, anyhow, ensure};
 use fake_nvml::build::Driver;
 use fake_nvml::{Code, Generation, Scenario};
 
+use super::active;
 use super::desktop::{self, Models};
 use super::recording::{Length, Program};
 use super::tree::{self, Card, Process, Tree};
-use super::{active, gguf_file};
+use crate::gguf_file;
 
 /// Options of `captures`.
 #[derive(Debug, clap::Args)]

@@ -11,11 +11,11 @@ use fake_nvml::build::Driver;
 
 mod desktop;
 mod fixtures;
-mod gguf_file;
 mod moving;
 mod recording;
 mod tree;
 
+use crate::gguf_file;
 use desktop::Models;
 use recording::{Length, Program};
 use tree::{Card, Tree};

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::gguf_file::GgufFile;
+use crate::gguf_file::GgufFile;
 
 /// How long the machine has been running, seconds.
 pub(super) const UPTIME: u64 = 273_912;

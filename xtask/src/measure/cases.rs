@@ -1,14 +1,17 @@
-//! The two machines whose cost is promised: one GPU with 12 processes, and eight with 200.
+//! The machines whose cost is promised: one GPU with 12 processes, eight with 200, and one with two model servers
+//! beside the same with two processes that hold no model.
 //!
 //! Both are the simulated driver's, whose figures move from call to call so that the screen has something to draw.
-//! The processes are real and idle: what of them is read from `/proc` costs what it costs anywhere.
+//! The processes are real and idle: what of them is read from `/proc` costs what it costs anywhere. The servers answer.
 
 use std::ffi::OsString;
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, Result};
 use fake_nvml::build::{Driver, SCENARIO_VARIABLE};
-use fake_nvml::{Device, Generation, Process, Scenario, Value};
+use fake_nvml::{Device, Generation, Kind, Process, Scenario, Value};
+
+use super::model_server;
 
 /// Calls after which figures come round again; not a divisor of a minute, nor of the samples' second.
 const TURNS: u64 = 7;
@@ -23,13 +26,26 @@ pub(super) struct Case {
 impl Case {
     /// Starts as many processes as the scenario names, and places a driver that names them.
     fn new(name: &'static str, scenario: Scenario) -> Result<Self> {
-        let processes = Processes::start(scenario.process_count())?;
+        let processes = Processes::start(scenario.process_count(), idle)?;
+        Ok(Self::of(name, scenario, processes))
+    }
+
+    /// The same, of servers that have a model's file open each.
+    fn of_servers(name: &'static str, scenario: Scenario) -> Result<Self> {
+        let folder = crate::repository().join("target/measure");
+        let processes = Processes::start(scenario.process_count(), |number| {
+            model_server::start(&model_server::write_model(&folder, number)?)
+        })?;
+        Ok(Self::of(name, scenario, processes))
+    }
+
+    fn of(name: &'static str, scenario: Scenario, processes: Processes) -> Self {
         let scenario = moving(scenario.with_pids(processes.0.iter().map(Child::id)));
-        Ok(Self {
+        Self {
             name,
             driver: Driver::new(Generation::R580, &scenario),
             _processes: processes,
-        })
+        }
     }
 
     /// What a program has to find in its environment.
@@ -44,29 +60,47 @@ impl Case {
     }
 }
 
-/// Both, one after the other.
-pub(super) fn all() -> [fn() -> Result<Case>; 2] {
+/// One after the other.
+pub(super) fn all() -> [fn() -> Result<Case>; 4] {
     [
         || Case::new("1 GPU, 12 processes", Scenario::workstation()),
         || Case::new("8 GPUs, 200 processes, MIG on one", Scenario::servers()),
+        || Case::new("1 GPU, 2 processes without a model", two()),
+        || Case::of_servers("1 GPU, 2 model servers", two()),
     ]
 }
 
-/// Idle processes, ended with this value.
+/// A card with two busy processes.
+fn two() -> Scenario {
+    let card = Device {
+        memory_used: (14_u64 << 30).into(),
+        processes: vec![
+            Process::new(4001, Kind::Compute, 6_u64 << 30).busy(44, 22),
+            Process::new(4002, Kind::Compute, 7_u64 << 30).busy(17, 9),
+        ],
+        ..Device::new("NVIDIA GeForce RTX 4080")
+    };
+    Scenario::default().with_device(card)
+}
+
+fn idle(_: usize) -> Result<Child> {
+    Command::new("sleep")
+        .arg("86400")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("starting sleep")
+}
+
+/// Processes, ended with this value.
 struct Processes(Vec<Child>);
 
 impl Processes {
-    fn start(count: usize) -> Result<Self> {
+    fn start(count: usize, one: impl Fn(usize) -> Result<Child>) -> Result<Self> {
         let mut started = Self(Vec::with_capacity(count));
-        for _ in 0..count {
-            let child = Command::new("sleep")
-                .arg("86400")
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .context("starting sleep")?;
-            started.0.push(child);
+        for number in 0..count {
+            started.0.push(one(number)?);
         }
         Ok(started)
     }

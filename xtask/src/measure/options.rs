@@ -36,13 +36,16 @@ pub struct Options {
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub json: bool,
+    /// Without COMMAND: only the machines whose name has this text in it
+    #[arg(long, value_name = "TEXT", conflicts_with = "command")]
+    pub machine: Option<String>,
     /// Write the last screen of the last run to this file
     #[arg(long, value_name = "FILE")]
     pub screen: Option<std::path::PathBuf>,
     /// Without COMMAND: this program instead of the one that cargo builds; given several times, their runs take turns
     #[arg(long, value_name = "PROGRAM", conflicts_with = "command")]
     pub program: Vec<std::path::PathBuf>,
-    /// The program and its arguments; without, gputaskman on both machines of docs/measured-by.md, simulated
+    /// The program and its arguments; without, gputaskman on each machine of docs/measured-by.md, simulated
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }

@@ -13,6 +13,9 @@ pub(super) struct Row {
     pub(super) cpu_ms_per_refresh: Option<f64>,
     /// The same by `utime` + `stime`, which count in steps of 10 ms.
     pub(super) cpu_ticks_ms_per_refresh: f64,
+    /// Processor time from the start of the program until it is watched, by `schedstat`, milliseconds: what it costs to
+    /// find everything for the first time, and the refreshes of the time to settle. Without threads that have ended.
+    pub(super) cpu_ms_until_watched: Option<f64>,
     /// Resident memory at the end, the whole process tree.
     pub(super) rss_mib: f64,
     /// Highest resident memory of the program itself since it started.
@@ -25,11 +28,12 @@ pub(super) struct Row {
 
 type Figure = (&'static str, fn(&Row) -> Option<f64>);
 
-const FIGURES: [Figure; 7] = [
+const FIGURES: [Figure; 8] = [
     ("cpu_ms_per_refresh", |row| row.cpu_ms_per_refresh),
     ("cpu_ticks_ms_per_refresh", |row| {
         Some(row.cpu_ticks_ms_per_refresh)
     }),
+    ("cpu_ms_until_watched", |row| row.cpu_ms_until_watched),
     ("rss_mib", |row| Some(row.rss_mib)),
     ("peak_mib", |row| row.peak_mib),
     ("voluntary_switches_per_second", |row| {

@@ -23,7 +23,7 @@ pub fn run(options: &Options) -> Result<String> {
         );
     }
     if options.command.is_empty() {
-        return both_cases(options);
+        return all_cases(options);
     }
     let command: Vec<OsString> = options.command.iter().map(Into::into).collect();
     let mut rows = Vec::new();
@@ -39,9 +39,9 @@ pub fn run(options: &Options) -> Result<String> {
     .to_text())
 }
 
-/// This repository's program, or the ones that were named, on both machines. Their runs take turns, so that what else
+/// This repository's program, or the ones that were named, on each machine. Their runs take turns, so that what else
 /// the machine does meets all of them.
-fn both_cases(options: &Options) -> Result<String> {
+fn all_cases(options: &Options) -> Result<String> {
     let programs = if options.program.is_empty() {
         vec![crate::program::build(&["--release"])?]
     } else {
@@ -50,6 +50,13 @@ fn both_cases(options: &Options) -> Result<String> {
     let mut text = String::new();
     for start in cases::all() {
         let case = start()?;
+        if !options
+            .machine
+            .as_ref()
+            .is_none_or(|text| case.name.contains(text.as_str()))
+        {
+            continue;
+        }
         let environment = case.environment();
         let mut rows: Vec<(&PathBuf, Vec<Row>)> = programs.iter().map(|it| (it, vec![])).collect();
         for number in 1..=options.runs.max(1) {
@@ -131,6 +138,8 @@ fn watch(options: &Options, terminal: &mut Terminal) -> Result<Row> {
     Ok(Row {
         cpu_ms_per_refresh: (!after.scheduled.is_zero()).then(|| per_refresh(scheduled)),
         cpu_ticks_ms_per_refresh: per_refresh(ticks),
+        cpu_ms_until_watched: (!before.scheduled.is_zero())
+            .then_some(1000.0 * before.scheduled.as_secs_f64()),
         rss_mib: mebibytes(after.resident),
         peak_mib: peak.map(mebibytes),
         voluntary_switches_per_second: quotient(

@@ -20,7 +20,7 @@ const Q4_K: TensorType = (12, 144, 256);
 const Q6_K: TensorType = (14, 210, 256);
 
 /// A model's header, and the length of what follows it.
-pub(super) struct GgufFile {
+pub(crate) struct GgufFile {
     entries: Vec<u8>,
     entry_count: u64,
     tensors: Vec<u8>,
@@ -29,26 +29,26 @@ pub(super) struct GgufFile {
 }
 
 /// The sizes of a transformer that writes text.
-pub(super) struct Transformer {
-    pub(super) architecture: &'static str,
-    pub(super) name: &'static str,
-    pub(super) size_label: &'static str,
-    pub(super) layers: u32,
-    pub(super) width: u32,
-    pub(super) feed_forward: u32,
-    pub(super) heads: u32,
-    pub(super) kv_heads: u32,
-    pub(super) head_width: u32,
-    pub(super) vocabulary: u32,
-    pub(super) context: u32,
-    pub(super) rope_base: f32,
+pub(crate) struct Transformer {
+    pub(crate) architecture: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) size_label: &'static str,
+    pub(crate) layers: u32,
+    pub(crate) width: u32,
+    pub(crate) feed_forward: u32,
+    pub(crate) heads: u32,
+    pub(crate) kv_heads: u32,
+    pub(crate) head_width: u32,
+    pub(crate) vocabulary: u32,
+    pub(crate) context: u32,
+    pub(crate) rope_base: f32,
     /// Whether each head's queries and keys are normalised, as in Qwen 3.
-    pub(super) normalised_heads: bool,
+    pub(crate) normalised_heads: bool,
     /// Whether the output matrix is the embedding, as in small models.
-    pub(super) tied: bool,
+    pub(crate) tied: bool,
 }
 
-pub(super) const QWEN3_14B: Transformer = Transformer {
+pub(crate) const QWEN3_14B: Transformer = Transformer {
     architecture: "qwen3",
     name: "Qwen3 14B",
     size_label: "14B",
@@ -65,7 +65,7 @@ pub(super) const QWEN3_14B: Transformer = Transformer {
     tied: false,
 };
 
-pub(super) const LLAMA_8B: Transformer = Transformer {
+pub(crate) const LLAMA_8B: Transformer = Transformer {
     architecture: "llama",
     name: "Llama 3.1 8B Instruct",
     size_label: "8B",
@@ -82,7 +82,7 @@ pub(super) const LLAMA_8B: Transformer = Transformer {
     tied: false,
 };
 
-pub(super) const LLAMA_3B: Transformer = Transformer {
+pub(crate) const LLAMA_3B: Transformer = Transformer {
     architecture: "llama",
     name: "Llama 3.2 3B Instruct",
     size_label: "3B",
@@ -100,18 +100,18 @@ pub(super) const LLAMA_3B: Transformer = Transformer {
 };
 
 /// The sizes of a model that turns a text into a vector.
-pub(super) struct Encoder {
-    pub(super) name: &'static str,
-    pub(super) size_label: &'static str,
-    pub(super) layers: u32,
-    pub(super) width: u32,
-    pub(super) feed_forward: u32,
-    pub(super) heads: u32,
-    pub(super) vocabulary: u32,
-    pub(super) context: u32,
+pub(crate) struct Encoder {
+    pub(crate) name: &'static str,
+    pub(crate) size_label: &'static str,
+    pub(crate) layers: u32,
+    pub(crate) width: u32,
+    pub(crate) feed_forward: u32,
+    pub(crate) heads: u32,
+    pub(crate) vocabulary: u32,
+    pub(crate) context: u32,
 }
 
-pub(super) const BGE_M3: Encoder = Encoder {
+pub(crate) const BGE_M3: Encoder = Encoder {
     name: "Bge M3",
     size_label: "567M",
     layers: 24,
@@ -122,7 +122,7 @@ pub(super) const BGE_M3: Encoder = Encoder {
     context: 8192,
 };
 
-pub(super) const MINILM: Encoder = Encoder {
+pub(crate) const MINILM: Encoder = Encoder {
     name: "All MiniLM L6 v2",
     size_label: "22M",
     layers: 6,
@@ -145,7 +145,7 @@ impl GgufFile {
     }
 
     /// A language model in the mix of types that llama.cpp calls `Q4_K_M`.
-    pub(super) fn transformer(model: &Transformer) -> Self {
+    pub(crate) fn transformer(model: &Transformer) -> Self {
         let mut file = Self::new();
         let named = |suffix: &str| format!("{}.{suffix}", model.architecture);
         file.text("general.architecture", model.architecture);
@@ -206,7 +206,7 @@ impl GgufFile {
     }
 
     /// A model that turns a text into a vector.
-    pub(super) fn encoder(model: &Encoder) -> Self {
+    pub(crate) fn encoder(model: &Encoder) -> Self {
         let mut file = Self::new();
         file.text("general.architecture", "bert");
         file.text("general.type", "model");
@@ -252,7 +252,7 @@ impl GgufFile {
     }
 
     /// Writes the header and the hole.
-    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
+    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
