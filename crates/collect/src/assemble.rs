@@ -216,7 +216,8 @@ pub(crate) fn account(
                     subject: format!("gpu:{}", device.index).into(),
                     text: format!(
                         "the processes' memory on GPU {} adds up to more than the device says is \
-                         used: memory they share is counted by each",
+                         used; it may be that memory they share is counted by each, that the figures are of \
+                         different moments, or that a driver counts what is not there any more",
                         device.index
                     )
                     .into(),

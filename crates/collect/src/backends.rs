@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use model::remedy::Standing;
 use model::{Device, Mode, Notice, PciAddress, Severity, SourceState, SourceStatus, Stamp, Text};
 use raw::MachineFacts;
 
@@ -21,6 +22,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) nvml: &'a Nvml,
     pub(crate) drm: &'a Drm,
     pub(crate) host: &'a Host,
+    pub(crate) standing: Standing,
     pub(crate) facts: &'a MachineFacts,
     pub(crate) now: Stamp,
 }
@@ -33,7 +35,7 @@ pub const BACKENDS: &[Backend] = &[
     },
     Backend {
         id: "drm.fdinfo",
-        status: |evidence| evidence.drm.status(evidence.facts, evidence.now),
+        status: |evidence| evidence.drm.status(evidence),
     },
     Backend {
         id: "pci",
@@ -88,10 +90,10 @@ pub(crate) fn unread(evidence: &Evidence<'_>, devices: &[Device]) -> Vec<Notice>
 }
 
 /// PCI vendor id of AMD.
-const AMD: u32 = 0x1002;
+pub(crate) const AMD: u32 = 0x1002;
 
 /// PCI vendor id of Intel.
-const INTEL: u32 = 0x8086;
+pub(crate) const INTEL: u32 = 0x8086;
 
 /// Why a device is not among those of the kernel's drivers.
 const NO_NODE: &str = "no driver has made a node of it in /sys/class/drm";
@@ -139,6 +141,7 @@ fn pci(evidence: &Evidence<'_>) -> SourceStatus {
                 };
                 let power = match device.power {
                     Ok(model::PowerState::Suspended) => ", asleep",
+                    Err(model::Gap::PowerUnknown) => ", asleep or not cannot be told",
                     _ => "",
                 };
                 // Writing to a string cannot fail.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use model::remedy::{Refused, Standing};
 use model::{
     Bytes, Device, DeviceKey, DeviceKind, Gap, Notice, PciAddress, PowerState, Process, ProcessKey,
     ProcessStatus, Provenance, Reading, ScanState, Severity, Snapshot, Source, Stamp, Vendor,
@@ -203,7 +204,10 @@ impl Collector {
             devices.extend(drm_devices(&mut self.drm, &devices, now));
             devices.extend(unread_devices(&self.rest, &devices, now));
             for (_, device) in &mut devices {
-                if let Some(address) = device.pci.value() {
+                // What a driver's own folder says is the same file by another path.
+                if let Some(address) = device.pci.value()
+                    && device.may_suspend.known().is_none()
+                {
                     device.may_suspend = self.host.may_suspend(*address, now);
                 }
             }
@@ -212,12 +216,15 @@ impl Collector {
             held = self.drm.charges(&index_of, now);
         });
         let mut rows = BTreeMap::new();
+        let mut hidden_notice = None;
         guarded("processes", &mut notices, || {
             rows = self.rows(machine, listed, now);
-            self.add_holders(machine, held, &mut rows);
+            let hidden = self.add_holders(machine, held, &mut rows);
+            hidden_notice = rows::hidden(&hidden, self.standing());
             let keys: Vec<ProcessKey> = rows.keys().copied().collect();
             self.processes.refresh(machine, &keys, now);
         });
+        notices.extend(hidden_notice);
         let mut processes = Vec::new();
         guarded("models", &mut notices, || {
             self.models.begin(now);
@@ -256,7 +263,7 @@ impl Collector {
         });
         notices.append(&mut account_notices);
         notices.extend(self.nvml.notices(&index_of, now));
-        notices.extend(self.drm.notices(&index_of, now));
+        notices.extend(self.drm.notices(&index_of, self.standing(), now));
         notices.extend(self.rest.notices());
         let snapshot = self.snapshot(machine, tick, devices, processes, notices);
         self.settle(&snapshot);
@@ -326,13 +333,8 @@ impl Collector {
                 severity: Severity::Info,
                 subject: "processes".into(),
                 text: format!(
-                    "{unreadable} process(es) cannot be looked into{}",
-                    match facts.privileged {
-                        Some(true) =>
-                            " although this runs as root: a container or a security module \
-                             withholds the right (CAP_SYS_PTRACE)",
-                        Some(false) | None => "; run with sudo to see their models",
-                    }
+                    "{unreadable} process(es) cannot be looked into, so their models are not known; {}",
+                    self.standing().remedy(Refused::Process)
                 )
                 .into(),
             });
@@ -342,6 +344,7 @@ impl Collector {
             nvml: &self.nvml,
             drm: &self.drm,
             host: &self.host,
+            standing: self.standing(),
             facts,
             now: tick.now,
         };
@@ -377,6 +380,14 @@ impl Collector {
                 || self.rest.is_waiting()
                 || self.drm.is_pending()
                 || self.is_waiting(),
+        }
+    }
+
+    /// Who runs this, and where.
+    fn standing(&self) -> Standing {
+        Standing {
+            privileged: self.facts.privileged,
+            mode: self.host.mode(),
         }
     }
 
@@ -432,10 +443,13 @@ fn unread_devices(rest: &Rest, known: &[(u32, Device)], now: Stamp) -> Vec<(u32,
 
 fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
     let (power, gap, status) = match resting {
-        Resting::Asleep => (PowerState::Suspended, Gap::Asleep, "asleep"),
-        Resting::Idle | Resting::Waking => {
-            (PowerState::Active, Gap::Pending, "awake, not read yet")
-        }
+        Resting::Asleep => (Some(PowerState::Suspended), Gap::Asleep, "asleep"),
+        Resting::Unknown => (None, Gap::PowerUnknown, crate::rest::UNTOLD),
+        Resting::Idle | Resting::Waking => (
+            Some(PowerState::Active),
+            Gap::Pending,
+            "awake, not read yet",
+        ),
     };
     let from = |counter| Provenance {
         source: Source::Sysfs,
@@ -460,7 +474,10 @@ fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
         cuda: asleep!(),
         kind: DeviceKind::Unknown,
         virtualization: asleep!(),
-        power_state: Reading::measured(power, asleep),
+        power_state: match power {
+            Some(power) => Reading::measured(power, asleep),
+            None => Reading::missing(gap, asleep),
+        },
         may_suspend: crate::host::unlooked(asleep.at),
         memory: model::DeviceMemory {
             total: asleep!(),
@@ -492,7 +509,7 @@ fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
         performance_state: asleep!(),
         sensors: Vec::new(),
         visible_loads: Vec::new(),
-        details: model::DeviceDetails::missing(Gap::Asleep, asleep),
+        details: model::DeviceDetails::missing(gap, asleep),
         mig: asleep!(),
         instances: Vec::new(),
         instances_missing: None,

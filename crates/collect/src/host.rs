@@ -24,6 +24,7 @@ pub(crate) struct DisplayDevice {
     pub(crate) vendor: u32,
     /// Whether its driver is another than the vendor's: then the vendor's library does not list it.
     pub(crate) other_driver: bool,
+    /// [`Gap::PowerUnknown`] where its file is there and does not tell: then it may sleep.
     pub(crate) power: Result<PowerState, Gap>,
     /// Whether the kernel may suspend it; looked at while it does not sleep, and the last look stands.
     pub(crate) may_suspend: Option<Stamped<bool>>,
@@ -165,6 +166,7 @@ impl Host {
         match device.map(|device| (device.may_suspend, device.power)) {
             Some((Some(may), _)) => Reading::measured(may.value, from(may.at)),
             Some((None, Ok(PowerState::Suspended))) => Reading::missing(Gap::Asleep, from(now)),
+            Some((None, Err(Gap::PowerUnknown))) => Reading::missing(Gap::PowerUnknown, from(now)),
             Some((None, _)) | None => Reading::missing(Gap::NotPresent, from(now)),
         }
     }
@@ -283,18 +285,22 @@ fn may_suspend(
     address: PciAddress,
     power: Result<PowerState, Gap>,
 ) -> Option<Stamped<bool>> {
-    (power != Ok(PowerState::Suspended))
+    (power != Ok(PowerState::Suspended) && power != Err(Gap::PowerUnknown))
         .then(|| control(machine, address))
         .flatten()
 }
 
-/// Runtime power state. Reading it does not wake the device.
+/// Runtime power state. Reading it does not wake the device. Without the file the kernel puts nothing to sleep; where it
+/// is there and cannot be read, or says what no kernel is known to say, the device may sleep.
 fn power(machine: &mut dyn Machine, address: PciAddress) -> Result<PowerState, Gap> {
     let path = format!("/sys/bus/pci/devices/{address}/power/runtime_status");
-    match &*small(machine, &path)? {
-        "suspended" | "suspending" => Ok(PowerState::Suspended),
-        "active" | "resuming" => Ok(PowerState::Active),
-        _ => Err(Gap::NotSupported),
+    match small(machine, &path).as_deref() {
+        Ok("suspended" | "suspending") => Ok(PowerState::Suspended),
+        Ok("active" | "resuming") => Ok(PowerState::Active),
+        Ok("unsupported") => Err(Gap::NotSupported),
+        // A capture without the answer wakes nothing.
+        Err(gap @ (Gap::NotPresent | Gap::NotRecorded)) => Err(*gap),
+        Ok(_) | Err(_) => Err(Gap::PowerUnknown),
     }
 }
 

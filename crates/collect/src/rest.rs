@@ -1,6 +1,7 @@
 //! Which devices are left alone, so that a sleeping GPU stays asleep and an idle one can fall asleep.
 //!
-//! * A suspended device is not touched, not even by a handle, until it is awake by itself or the user asks for it.
+//! * A suspended device is not touched, not even by a handle, until it is awake by itself or the user asks for it. So is
+//!   one of which the kernel does not tell whether it sleeps.
 //! * A device that the kernel may suspend and that nobody uses is read every [`IDLE_NS`] only, or the monitor itself
 //!   would keep it awake.
 //!
@@ -14,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Notice, PciAddress, PowerState, Severity, Stamp, Text};
+use model::{Gap, Notice, PciAddress, PowerState, Severity, Stamp, Text};
 use raw::Machine;
 use raw::nvml::MAX_DEVICES;
 
@@ -29,6 +30,9 @@ const WOKEN_NS: u64 = 10_000_000_000;
 
 /// How long a request to wake a device stands that the driver does not answer for. Starting a device takes seconds.
 const UNHEARD_NS: u64 = 30_000_000_000;
+
+/// What is said of a device that is not read for want of its power state.
+pub(crate) const UNTOLD: &str = "left alone: whether it sleeps cannot be told";
 
 /// What is done about one device.
 #[derive(Clone, Copy, Debug, Default)]
@@ -106,7 +110,8 @@ impl Rest {
         for found in &expected {
             let slot = self.slot_of(found.address);
             let device = self.devices.entry(found.address).or_default();
-            let asleep = found.power == Ok(PowerState::Suspended);
+            let is_unknown = found.power == Err(Gap::PowerUnknown);
+            let asleep = found.power == Ok(PowerState::Suspended) || is_unknown;
             if self.wake_all && asleep {
                 device.wake = Some(Wake::Asked(now));
             }
@@ -131,9 +136,14 @@ impl Rest {
             };
             let unused = slot.is_some_and(|slot| nvml.is_unused(slot));
             let woken = matches!(device.wake, Some(Wake::Read(_)));
+            let was_untouched = device.resting.is_some_and(Resting::is_untouched);
             device.resting = if asleep && !woken {
-                Some(Resting::Asleep)
-            } else if !asleep && device.resting == Some(Resting::Asleep) && !just_read {
+                Some(if is_unknown {
+                    Resting::Unknown
+                } else {
+                    Resting::Asleep
+                })
+            } else if !asleep && was_untouched && !just_read {
                 // It woke by itself: what it does is read at once.
                 Some(Resting::Waking)
             } else if unused && !asleep && device.may_sleep(machine, found.address, now) {
@@ -192,7 +202,7 @@ impl Rest {
     fn sleeps_on(&self, address: PciAddress) -> bool {
         self.devices.get(&address).is_some_and(|device| {
             let asked = matches!(device.wake, Some(Wake::Asked(_)));
-            device.resting == Some(Resting::Asleep) && !asked
+            device.resting.is_some_and(Resting::is_untouched) && !asked
         })
     }
 
@@ -201,7 +211,15 @@ impl Rest {
         let all_asleep =
             !self.devices.is_empty() && self.devices.keys().all(|at| self.sleeps_on(*at));
         if all_asleep {
-            return Some("every NVIDIA device is asleep, and the driver would wake it".into());
+            let is_unknown = |device: &Device| device.resting == Some(Resting::Unknown);
+            let or_may_be = if self.devices.values().any(is_unknown) {
+                " or may be"
+            } else {
+                ""
+            };
+            let text =
+                format!("every NVIDIA device is asleep{or_may_be}, and the driver would wake it");
+            return Some(text.into());
         }
         let first = self.untold.first()?;
         let text = format!(
@@ -213,8 +231,21 @@ impl Rest {
 
     /// What has to be said of it.
     pub(crate) fn notices(&self) -> Vec<Notice> {
+        let is_unknown =
+            |(_, device): &(&PciAddress, &Device)| device.resting == Some(Resting::Unknown);
+        let unknown = self.devices.iter().filter(is_unknown);
+        let unknown = unknown.map(|(address, _)| Notice {
+            code: "power_unknown",
+            severity: Severity::Warning,
+            subject: address.to_string().into(),
+            text: format!(
+                "whether the NVIDIA GPU at {address} sleeps cannot be told (power/runtime_status), so it is not \
+                 read: that could wake it; W on the screen or --wake reads it"
+            )
+            .into(),
+        });
         let all = self.untold.iter();
-        all.map(|address| Notice {
+        let untold = all.map(|address| Notice {
             code: "device_order_unverified",
             severity: Severity::Warning,
             subject: address.to_string().into(),
@@ -223,8 +254,8 @@ impl Rest {
                  {address} sleeps; W on the screen or --wake wakes it"
             )
             .into(),
-        })
-        .collect()
+        });
+        unknown.chain(untold).collect()
     }
 
     /// Slots to leave alone in a sweep at `due_ns`; nothing where that is all of them.
@@ -234,7 +265,9 @@ impl Rest {
                 match (device.resting, device.wake) {
                     (_, Some(Wake::Asked(_))) => false,
                     // The second was read on purpose and sleeps again; its figures are shown for a while.
-                    (Some(Resting::Asleep), _) | (None, Some(Wake::Read(_))) => true,
+                    (Some(Resting::Asleep | Resting::Unknown), _) | (None, Some(Wake::Read(_))) => {
+                        true
+                    }
                     (Some(Resting::Idle), _) => device
                         .read_at
                         .is_some_and(|read| due_ns < read.mono_ns.saturating_add(IDLE_NS)),

@@ -333,3 +333,60 @@ fn a_card_that_another_driver_has_takes_no_slot() {
     assert!(bench.reads(THIRD).len() >= 30);
     assert_eq!(last.devices.len(), 2);
 }
+
+#[test]
+fn a_device_of_which_the_kernel_does_not_tell_whether_it_sleeps_is_not_touched() {
+    let mut untold = Card::new(SECOND);
+    untold.is_told = false;
+    let mut bench = Bench::new(vec![Card::new(FIRST).used_by(77), untold]);
+    let mut collector = Collector::new(bench.facts());
+    let last = watch(&mut bench, &mut collector, 60);
+    let found = bench.touches(SECOND, 0);
+    assert!(!found.iter().any(is_call), "{found:?}");
+    assert!(bench.reads(FIRST).len() >= 50);
+    let device = at(&last, SECOND);
+    assert_eq!(device.power_state.gap(), Some(Gap::PowerUnknown));
+    assert_eq!(device.memory.used.gap(), Some(Gap::PowerUnknown));
+    assert!(
+        device
+            .counter_status
+            .contains("whether it sleeps cannot be told")
+    );
+    let notices = last.notices.iter();
+    let notices: Vec<_> = notices.filter(|it| it.code == "power_unknown").collect();
+    assert_eq!(notices.len(), 1);
+    assert_eq!(&*notices[0].subject, SECOND);
+    // The user may have it read all the same.
+    collector.wake(&DeviceKey::Pci(PciAddress::parse(SECOND).unwrap()));
+    let last = watch(&mut bench, &mut collector, 2);
+    assert!(at(&last, SECOND).memory.used.known().is_some());
+    assert_eq!(bench.reads(SECOND).len(), 1);
+    // Once it is told that it is awake, the usual rules hold.
+    bench.cards[1].is_told = true;
+    bench.cards[1].users.push(78);
+    let last = watch(&mut bench, &mut collector, 30);
+    assert_eq!(power(at(&last, SECOND)), Some(PowerState::Active));
+    assert!(
+        bench.reads(SECOND).len() >= 10,
+        "{:?} {}",
+        bench.reads(SECOND),
+        at(&last, SECOND).counter_status
+    );
+}
+
+#[test]
+fn where_no_device_is_known_to_be_awake_the_driver_is_not_loaded() {
+    let mut untold = Card::new(FIRST);
+    untold.is_told = false;
+    let mut bench = Bench::new(vec![untold, Card::new(SECOND).asleep()]);
+    let mut collector = Collector::new(bench.facts());
+    let last = watch(&mut bench, &mut collector, 30);
+    assert!(!bench.loaded);
+    let nvml = last
+        .sources
+        .iter()
+        .find(|source| source.id == "nvml")
+        .unwrap();
+    assert_eq!(nvml.state, SourceState::Skipped);
+    assert!(nvml.detail.contains("asleep or may be"), "{}", nvml.detail);
+}

@@ -115,7 +115,8 @@ impl Gap {
         self.row().1
     }
 
-    /// What the person can do about it, where anything.
+    /// What the person can do about it wherever it occurs. What depends on rights, on the device or on the kernel is
+    /// told by [`crate::Snapshot::remedy`].
     pub const fn remedy(self) -> Option<&'static str> {
         self.row().2
     }
@@ -140,14 +141,7 @@ impl Gap {
                 "the installed driver library has no such call",
                 Some("a newer driver may have it"),
             ),
-            Self::Permission => (
-                "permission",
-                "the rights to read it are missing",
-                Some(
-                    "run with sudo, or as the user who owns the process; inside a container even root may \
-                     need CAP_SYS_PTRACE",
-                ),
-            ),
+            Self::Permission => ("permission", "the rights to read it are missing", None),
             Self::NotPresent => ("not_present", "it does not exist here", None),
             Self::HiddenByDriver => (
                 "hidden_by_driver",
@@ -195,7 +189,7 @@ impl Gap {
             Self::Asleep => (
                 "asleep",
                 "the device sleeps and is not woken for this",
-                Some("W on the screen, or --wake, wakes it and reads it"),
+                None,
             ),
             Self::Stale => ("stale", "the last answer is too old to show", None),
             Self::TimedOut => ("timed_out", "the source did not answer in time", None),
@@ -244,7 +238,7 @@ impl Gap {
             Self::Incomplete => (
                 "incomplete",
                 "a part of what the process has open on the device cannot be read",
-                Some("run with sudo, or as the user who owns the process"),
+                None,
             ),
             Self::SharedClient => (
                 "shared_client",
@@ -268,8 +262,8 @@ impl Gap {
             ),
             Self::Legacy => (
                 "legacy",
-                "this kernel does not say which of the memory is shared",
-                Some("a newer kernel may: amdgpu about 6.9, i915 and xe 6.8"),
+                "this kernel's driver does not say which of the memory is shared",
+                None,
             ),
             Self::UnreadableValue => (
                 "unreadable_value",
@@ -288,7 +282,7 @@ impl Gap {
             ),
             Self::LeftAlone => (
                 "left_alone",
-                "nobody uses the device, and reading this would keep it from falling asleep",
+                "no process that can be seen uses the device, and reading this would keep it from falling asleep",
                 None,
             ),
             Self::PowerUnknown => (

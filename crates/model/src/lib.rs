@@ -25,6 +25,7 @@ pub mod names;
 pub mod process;
 pub mod reading;
 pub mod receipt;
+pub mod remedy;
 #[cfg(feature = "sample")]
 pub mod sample;
 pub mod selector;

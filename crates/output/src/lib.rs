@@ -12,7 +12,10 @@ pub mod filter;
 pub mod format;
 pub mod json;
 mod shown;
+mod sleep;
 pub mod text;
+
+pub use sleep::sleep;
 
 /// Version of the program, printed in every view.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

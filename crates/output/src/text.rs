@@ -16,6 +16,7 @@ mod requirement;
 mod table;
 mod workload;
 
+use model::remedy::Refused;
 use model::{OriginKind, ScanState, Severity, Snapshot};
 
 use crate::format;
@@ -89,8 +90,10 @@ fn notices(page: &mut Page, snapshot: &Snapshot) {
         page.sentence(
             "  i      ",
             &format!(
-                "{} of {} processes could not be read in full; run with sudo to see them",
-                status.unreadable, status.listed
+                "{} of {} processes could not be read in full; {}",
+                status.unreadable,
+                status.listed,
+                snapshot.standing().remedy(Refused::Process)
             ),
         );
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crossterm::event::{Event, MouseButton, MouseEvent, MouseEventKind};
-use model::{PowerState, Snapshot};
+use model::{Gap, PowerState, Snapshot};
 use ratatui::layout::Size;
 
 use crate::columns::Column;
@@ -91,6 +91,7 @@ impl App {
     }
 
     fn act(&mut self, action: Action) -> Flow {
+        self.state.answer = None;
         match action {
             Action::Quit => return Flow::Leave(Exit::Quit),
             Action::Redraw => return Flow::Redraw,
@@ -137,16 +138,26 @@ impl App {
         Flow::Draw
     }
 
-    /// Asks for the device that is shown, where it sleeps.
-    fn wake(&self) -> Flow {
-        let asleep = self
-            .view()
-            .device()
-            .filter(|device| device.power_state.value() == Some(&PowerState::Suspended));
-        if let (Some(device), Some(wake)) = (asleep, &self.state.wake) {
-            wake.ask(&device.key);
-        }
-        Flow::Idle
+    /// Asks for the device that is shown, where it sleeps or may; else says why not.
+    fn wake(&mut self) -> Flow {
+        let Some(device) = self.view().device() else {
+            return Flow::Idle;
+        };
+        let index = device.index;
+        let rests = device.power_state.value() == Some(&PowerState::Suspended)
+            || device.power_state.gap() == Some(Gap::PowerUnknown);
+        self.state.answer = match &self.state.wake {
+            _ if !rests => Some(format!("GPU {index} does not sleep")),
+            None => Some("what is shown was recorded: nothing can be woken".to_owned()),
+            Some(_) if !device.wakes_on_request() => Some(format!(
+                "W wakes NVIDIA GPUs only; GPU {index} is read when a program uses it"
+            )),
+            Some(wake) => {
+                wake.ask(&device.key);
+                Some(format!("GPU {index} is read in a moment, which wakes it"))
+            }
+        };
+        Flow::Draw
     }
 
     fn walk(&mut self, action: Action) {

@@ -1,8 +1,7 @@
 //! A device's modes, errors and links, as paragraphs at the end of the inspector.
 
 use model::{
-    ClocksEventReasons, Device, EccErrors, Measured, NvLink, Percent, PowerState, Provenance,
-    Reading, Snapshot,
+    ClocksEventReasons, Device, EccErrors, Measured, NvLink, Percent, Provenance, Reading, Snapshot,
 };
 
 use crate::dossier::{dot, labelled, put};
@@ -33,7 +32,7 @@ pub(crate) fn paragraphs(
     out.push(memory(snapshot, device, look));
     out.push(links(snapshot, device, look));
     out.push(board(device, look));
-    gaps::of_details(device, look, out);
+    gaps::of_details(snapshot, device, look, out);
 }
 
 fn fact(it: &mut Paragraph, name: &str, figure: &Figure, look: Look) {
@@ -60,25 +59,8 @@ fn age<T>(it: &mut Paragraph, snapshot: &Snapshot, reading: &Reading<Measured<T>
 /// Why it sleeps or does not.
 fn sleep(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {
     let mut it = labelled("Sleep", look);
-    let asleep = device.power_state.value() == Some(&PowerState::Suspended);
-    let here = snapshot
-        .processes
-        .iter()
-        .filter(|process| process.charge_on(device.index).is_some())
-        .count();
-    match device.may_suspend.value() {
-        _ if asleep => it.put("asleep", look.plain()),
-        Some(true) if here > 0 => {
-            it.put(format!("awake: {here} process(es) use it"), look.plain());
-        }
-        Some(true) => it.put(
-            "awake, unused; the kernel may suspend it (power/control auto)",
-            look.plain(),
-        ),
-        Some(false) => it.put(
-            "the kernel is told never to suspend it (power/control on)",
-            look.plain(),
-        ),
+    match output::sleep(snapshot, device) {
+        Some(said) => it.put(figure::clean(&said).into_owned(), look.plain()),
         None => put(
             &mut it,
             "whether the kernel may suspend it",

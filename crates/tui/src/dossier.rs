@@ -68,7 +68,7 @@ pub(crate) fn lines(view: View<'_>, row: Row<'_>, cells: u16) -> Vec<Line<'stati
     for charge in &process.charges {
         out.push(charge_line(snapshot, charge, look));
     }
-    gaps::of_row(row, look, &mut out);
+    gaps::of_row(snapshot, row, look, &mut out);
     let index = row.charge.map(|charge| charge.device_index);
     let device = snapshot
         .devices

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use model::{Device, Gap, Missing, Reading, Source};
+use model::{Device, Gap, Missing, Reading, Snapshot};
 
 use crate::columns::Row;
 use crate::dossier::{engines, labelled};
@@ -11,12 +11,20 @@ use crate::prose::Paragraph;
 use crate::theme::Look;
 
 /// The reasons of a process's missing values on the row's device.
-pub(crate) fn of_row(row: Row<'_>, look: Look, out: &mut Vec<Paragraph>) {
-    explain(groups(row), look, out);
+pub(crate) fn of_row(snapshot: &Snapshot, row: Row<'_>, look: Look, out: &mut Vec<Paragraph>) {
+    let index = row.charge.map(|charge| charge.device_index);
+    let mut devices = snapshot.devices.iter();
+    let device = devices.find(|device| Some(device.index) == index);
+    explain(snapshot, device, groups(row), look, out);
 }
 
 /// The reasons of a device's missing readings.
-pub(crate) fn of_device(device: &Device, look: Look, out: &mut Vec<Paragraph>) {
+pub(crate) fn of_device(
+    snapshot: &Snapshot,
+    device: &Device,
+    look: Look,
+    out: &mut Vec<Paragraph>,
+) {
     let mut groups = Groups(Vec::new());
     let memory = &device.memory;
     groups.add("VRAM total", &memory.total);
@@ -40,11 +48,17 @@ pub(crate) fn of_device(device: &Device, look: Look, out: &mut Vec<Paragraph>) {
     groups.add("tx", &device.pcie_tx);
     groups.add("name", &device.name);
     groups.add("driver", &device.driver);
-    explain(groups.0, look, out);
+    groups.add("power state", &device.power_state);
+    explain(snapshot, Some(device), groups.0, look, out);
 }
 
 /// The reasons of what is missing of a device's modes, errors and links.
-pub(crate) fn of_details(device: &Device, look: Look, out: &mut Vec<Paragraph>) {
+pub(crate) fn of_details(
+    snapshot: &Snapshot,
+    device: &Device,
+    look: Look,
+    out: &mut Vec<Paragraph>,
+) {
     let details = &device.details;
     let (ecc, pages, rows) = (&details.ecc, &details.retired_pages, &details.remapped_rows);
     let mut groups = Groups(Vec::new());
@@ -83,10 +97,16 @@ pub(crate) fn of_details(device: &Device, look: Look, out: &mut Vec<Paragraph>) 
     groups.add("part number", &details.board_part_number);
     groups.add("persistence", &details.persistence);
     groups.add("compute mode", &details.compute_mode);
-    explain(groups.0, look, out);
+    explain(snapshot, Some(device), groups.0, look, out);
 }
 
-fn explain(groups: Vec<Group>, look: Look, out: &mut Vec<Paragraph>) {
+fn explain(
+    snapshot: &Snapshot,
+    device: Option<&Device>,
+    groups: Vec<Group>,
+    look: Look,
+    out: &mut Vec<Paragraph>,
+) {
     for group in groups {
         let pending = group.missing.gap.is_pending();
         let mut it = labelled(if pending { look.pending() } else { "n/a" }, look);
@@ -105,11 +125,8 @@ fn explain(groups: Vec<Group>, look: Look, out: &mut Vec<Paragraph>) {
         }
         asked.push(')');
         it.put(asked, look.dim());
-        // The remedy for a file is none for a server that wants a key.
-        let of_server = group.missing.from.source == Source::Http;
-        if let Some(remedy) = group.missing.gap.remedy()
-            && !(of_server && group.missing.gap == Gap::Permission)
-        {
+        let missing = group.missing;
+        if let Some(remedy) = snapshot.remedy(missing.gap, device, missing.from.source) {
             it.put(format!(" → {remedy}"), look.plain());
         }
         out.push(it);

@@ -165,9 +165,9 @@ fn notices(view: View<'_>) -> Vec<Paragraph> {
     if out.is_empty() {
         out.push(Paragraph::new("", look.plain(), 0).with("nothing to report", look.dim()));
     }
-    if let Some(device) = view.device() {
+    if let (Some(device), Some(snapshot)) = (view.device(), view.snapshot) {
         let before = out.len();
-        gaps::of_device(device, look, &mut out);
+        gaps::of_device(snapshot, device, look, &mut out);
         if out.len() > before {
             let head = format!("Missing on GPU {}", device.index);
             out.insert(before, Paragraph::new("", look.plain(), 0));

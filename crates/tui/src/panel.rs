@@ -24,6 +24,7 @@ pub(crate) const PANELS: &[&dyn Panel] = &[
     &panels::Memory,
     &panels::Instances,
     &panels::Readings,
+    &panels::Sleep,
     &panels::Charts,
     &panels::Processes,
     &panels::Absence,
@@ -43,6 +44,8 @@ pub(crate) enum Name {
     Instances,
     /// Readings of the device.
     Readings,
+    /// Why the device sleeps or does not.
+    Sleep,
     /// Small charts.
     Charts,
     /// The table.

@@ -62,6 +62,8 @@ pub(crate) struct State {
     pub(crate) interval: Duration,
     /// How a sleeping device is asked for.
     pub(crate) wake: Option<Wake>,
+    /// What the last key came to, where it did nothing that is seen; the next key takes it away.
+    pub(crate) answer: Option<String>,
     /// Size of the terminal.
     pub(crate) size: Size,
     /// The rows of the table, sorted.
@@ -103,6 +105,7 @@ impl State {
             session: options.session,
             interval: options.interval,
             wake: options.wake,
+            answer: None,
             size,
             rows: Vec::new(),
             selected: None,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::remedy::Standing;
 use model::{
     Charge, Gap, Mode, Notice, PidMark, PidMatch, PidSpace, Process, ProcessKey, Severity, Stamp,
 };
@@ -68,13 +69,14 @@ impl Collector {
     }
 
     /// Adds what processes have open themselves: their numbers are of this namespace, and nobody else may have taken
-    /// them since.
+    /// them since. Gives the numbers of those that only the compute driver knows and of which `/proc` shows nothing.
     pub(super) fn add_holders(
         &mut self,
         machine: &mut dyn Machine,
         held: Vec<(DrmProcess, Charge)>,
         rows: &mut BTreeMap<ProcessKey, Row>,
-    ) {
+    ) -> Vec<u32> {
+        let mut hidden = Vec::new();
         for (process, charge) in held {
             let (host, clock_ticks) = (&self.host, self.facts.clock_ticks);
             let started_us = |ticks| host.started_us(ticks, clock_ticks);
@@ -99,10 +101,16 @@ impl Collector {
                     };
                     rows.entry(key).or_insert_with(unknown).charges.push(charge);
                 }
+                Err(gap) if !process.is_holder && gap != Gap::NotRecorded => {
+                    if !hidden.contains(&process.pid) {
+                        hidden.push(process.pid);
+                    }
+                }
                 // Another process has the number now, or none.
                 Ok(_) | Err(_) => {}
             }
         }
+        hidden
     }
 
     /// The process behind a number of this namespace.
@@ -158,6 +166,38 @@ impl Collector {
         };
         (key, row, charge)
     }
+}
+
+/// Numbers named before the rest is counted.
+const NAMED: usize = 5;
+
+/// What is to be said of processes that only the compute driver shows: `/proc` may be mounted with `hidepid`.
+pub(super) fn hidden(pids: &[u32], standing: Standing) -> Option<Notice> {
+    let (named, rest) = pids.split_at_checked(NAMED).unwrap_or((pids, &[]));
+    let named: Vec<String> = named.iter().map(u32::to_string).collect();
+    let more = match rest.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    // Nothing is hidden from root, so that it is no matter of rights.
+    let remedy = match standing.privileged {
+        Some(true) => "",
+        Some(false) | None => {
+            "; run with sudo, or as a member of the group that /proc is mounted for (gid=), to see them"
+        }
+    };
+    (!pids.is_empty()).then(|| Notice {
+        code: "hidden_processes",
+        severity: Severity::Info,
+        subject: "processes".into(),
+        text: format!(
+            "ROCm's driver counts memory for {} process(es) of which /proc shows nothing here ({}{more}): they are \
+             hidden (hidepid) or have just ended; their memory is in the unattributed part{remedy}",
+            pids.len(),
+            named.join(", ")
+        )
+        .into(),
+    })
 }
 
 /// What is to be said of rows whose numbers are not of this namespace.

@@ -96,7 +96,10 @@ impl Drm {
             Ok(bytes) => Reading::measured(Bytes(bytes), fdinfo(counter)),
             Err(gap) => Reading::missing(gap, fdinfo(counter)),
         };
+        // Its own load is not read while it sleeps; a zero beside that would look like a reading of now.
+        let is_asleep = device.why_left_alone() == Some(Gap::Asleep);
         let columns = match &row.loads {
+            Ok(_) if is_asleep => Columns::missing(Gap::Asleep),
             Ok(loads) => Columns::of(driver, device.video(), loads),
             Err(gap) => Columns::missing(*gap),
         };

@@ -2,7 +2,7 @@
 
 use model::{DeviceKind, Gap, Stamp, Text};
 use raw::drm::{DeviceReads, why_left_alone};
-use raw::{Machine, Question};
+use raw::{Answer, Inline, Machine, Question, Reply, Stamped};
 
 use super::attribution::DeviceFacts;
 use super::classes::Video;
@@ -15,6 +15,9 @@ use super::sizes::Limits;
 use super::{amdgpu, intel};
 use crate::processes::Poll;
 
+/// How often it is asked whether the kernel may put a device to sleep: programs that save power change that.
+const CONTROL_EVERY_NS: u64 = 5_000_000_000;
+
 /// Names of products do not change.
 const NAME_EVERY_MS: u64 = 3_600_000;
 
@@ -23,6 +26,11 @@ pub(super) struct DeviceState {
     pub(super) found: Found,
     pub(super) hwmon: Option<Hwmon>,
     pub(super) has_sought_hwmon: bool,
+    /// Why there is none, once it was sought.
+    pub(super) no_hwmon: Gap,
+    /// Whether the kernel may put it to sleep (`power/control` is `auto`); reading that wakes nothing.
+    pub(super) control: Answer<bool>,
+    control_due_ns: u64,
     pub(super) files: Files,
     pub(super) rates: Rates,
     pub(super) listed_name: Poll,
@@ -42,6 +50,9 @@ impl DeviceState {
             found,
             hwmon: None,
             has_sought_hwmon: false,
+            no_hwmon: Gap::NoCounter,
+            control: Err(Gap::Pending),
+            control_due_ns: 0,
             files: Files::default(),
             rates: Rates::default(),
             listed_name: Poll::default(),
@@ -66,6 +77,26 @@ impl DeviceState {
             };
             self.listed_name.ask(machine, question, now, NAME_EVERY_MS);
         }
+        if now.mono_ns >= self.control_due_ns {
+            self.control_due_ns = now.mono_ns.saturating_add(CONTROL_EVERY_NS);
+            let control = machine.inline(&Inline::Small(self.found.file("power/control")));
+            self.control = match (control, &self.control) {
+                (
+                    Ok(Stamped {
+                        at,
+                        value: Reply::Bytes(text),
+                    }),
+                    _,
+                ) => Ok(Stamped {
+                    at,
+                    value: text.trim_ascii() == b"auto",
+                }),
+                (Ok(_), _) => Err(Gap::Malformed),
+                // Recordings from before it was asked again have it once.
+                (Err(Gap::NotRecorded), Ok(before)) => Ok(*before),
+                (Err(gap), _) => Err(gap),
+            };
+        }
         if self.has_sought_hwmon || !self.found.has("hwmon") {
             return;
         }
@@ -75,7 +106,10 @@ impl DeviceState {
             return;
         }
         self.has_sought_hwmon = true;
-        self.hwmon = discovery::hwmon(machine, &self.found);
+        match discovery::hwmon(machine, &self.found) {
+            Ok(hwmon) => self.hwmon = Some(hwmon),
+            Err(gap) => self.no_hwmon = gap,
+        }
         if self.found.has("mem_info_vram_vendor") {
             let path = self.found.file("mem_info_vram_vendor");
             self.vendor_of_memory = discovery::small(machine, &path).ok();
@@ -112,7 +146,7 @@ impl DeviceState {
             | Driver::Accelerator => (Vec::new(), Vec::new()),
         };
         // Each reading starts the time anew after which an unused card falls asleep.
-        self.is_left_alone = self.found.may_sleep && self.is_used == Some(false);
+        self.is_left_alone = self.may_sleep() && self.is_used == Some(false);
         if self.is_left_alone {
             awake.clear();
             self.files
@@ -128,6 +162,18 @@ impl DeviceState {
             minors: self.found.minors.clone(),
             fdinfo_wakes: self.found.driver == Driver::Xe,
         }
+    }
+
+    /// Whether the kernel may put it to sleep, as far as is known.
+    fn may_sleep(&self) -> bool {
+        matches!(self.control, Ok(Stamped { value: true, .. }))
+    }
+
+    /// Files that were refused for lack of rights at their last reading.
+    pub(super) fn refused(&self) -> usize {
+        let of_folders = usize::from(self.found.unlisted == Some(Gap::Permission))
+            + usize::from(self.no_hwmon == Gap::Permission);
+        self.files.refused() + of_folders
     }
 
     /// What attribution is told of it.

@@ -9,7 +9,7 @@ use raw::Stamped;
 
 use super::device_state::DeviceState;
 use super::discovery::{Driver, Found};
-use super::files::Readings;
+use super::files::{Readings, sysfs};
 use super::{amdgpu, intel};
 
 impl DeviceState {
@@ -22,9 +22,19 @@ impl DeviceState {
             files: &self.files,
             now,
             unasked,
-            unmonitored: if is_unsought { unasked } else { Gap::NoCounter },
+            absent: self.found.unlisted.unwrap_or(Gap::NoCounter),
+            unmonitored: match self.found.unlisted {
+                Some(gap) => gap,
+                None if is_unsought => unasked,
+                None => self.no_hwmon,
+            },
         };
         let mut device = blank(&self.found, now, unlisted(self.found.driver));
+        let control = |at| sysfs("power/control", at);
+        device.may_suspend = match self.control {
+            Ok(may) => Reading::measured(may.value, control(may.at)),
+            Err(gap) => Reading::missing(gap, control(now)),
+        };
         device.name = self.name(now);
         device.power_state = self.power_state(readings);
         device.kind = self.kind;
@@ -69,9 +79,11 @@ impl DeviceState {
             ),
             _ if self.files.hangs => "the device does not answer".to_owned(),
             _ if left_alone == Some(Gap::Asleep) => "asleep".to_owned(),
-            _ if left_alone.is_some() => "left alone: whether it sleeps cannot be told".to_owned(),
+            _ if left_alone.is_some() => crate::rest::UNTOLD.to_owned(),
             _ if self.is_left_alone => {
-                "unused, and left alone so that it can fall asleep".to_owned()
+                "idle: no process that can be seen uses it, and it is left alone so that it \
+                                        can fall asleep"
+                    .to_owned()
             }
             _ => "ok".to_owned(),
         }

@@ -66,11 +66,11 @@ pub(super) struct Found {
     pub(super) node: String,
     /// Names in the folder of the device.
     pub(super) attributes: BTreeSet<Text>,
+    /// Why that folder could not be listed, so that no file of it is known.
+    pub(super) unlisted: Option<Gap>,
     /// Names in the folder of the node.
     pub(super) node_attributes: BTreeSet<Text>,
     pub(super) minors: Vec<u32>,
-    /// Whether the kernel may put it to sleep.
-    pub(super) may_sleep: bool,
     /// Major version of AMD's video engine.
     pub(super) video_version: Option<u32>,
 }
@@ -124,13 +124,23 @@ pub(super) fn minor(name: &str) -> Option<u32> {
     (is_number && is_render == name.starts_with('r')).then_some(number)
 }
 
-/// The devices behind these nodes.
-pub(super) fn devices(machine: &mut dyn Machine, nodes: &[Text]) -> Vec<Found> {
+/// The devices behind these nodes. `refused`: nodes of which it could not be read whose they are, with the reason.
+pub(super) fn devices(
+    machine: &mut dyn Machine,
+    nodes: &[Text],
+    refused: &mut Vec<(Text, Gap)>,
+) -> Vec<Found> {
     let mut grouped: BTreeMap<DeviceKey, (Uevent, Vec<&Text>)> = BTreeMap::new();
     for node in nodes {
         let path = format!("{CLASS}/{node}/device/uevent");
-        let Ok(text) = small(machine, &path) else {
-            continue;
+        let text = match small(machine, &path) {
+            Ok(text) => text,
+            Err(gap) => {
+                if gap != Gap::NotPresent {
+                    refused.push((Text::clone(node), gap));
+                }
+                continue;
+            }
         };
         let uevent = Uevent::parse(&text);
         let key = uevent
@@ -196,24 +206,21 @@ fn device(
         product: None,
         node,
         attributes: BTreeSet::new(),
+        unlisted: None,
         node_attributes: BTreeSet::new(),
         minors: nodes.iter().filter_map(|node| minor(node)).collect(),
-        may_sleep: false,
         video_version: None,
     };
     if matches!(driver, Driver::Elsewhere | Driver::Display) {
         return Some(found);
     }
-    let listed = |machine: &mut dyn Machine, path: &str| {
-        let names = names(machine, path).unwrap_or_else(|_| Vec::new());
-        names.into_iter().collect::<BTreeSet<Text>>()
-    };
-    found.attributes = listed(machine, &format!("{}/device", found.node));
+    match names(machine, &format!("{}/device", found.node)) {
+        Ok(names) => found.attributes = names.into_iter().collect(),
+        Err(gap) => found.unlisted = Some(gap),
+    }
     let revision = small(machine, &found.file("revision")).ok();
     found.revision =
         revision.and_then(|text| u8::from_str_radix(text.trim_start_matches("0x"), 16).ok());
-    let control = small(machine, &found.file("power/control"));
-    found.may_sleep = control.is_ok_and(|control| &*control == "auto");
     match driver {
         Driver::Amdgpu => {
             if found.has("product_name") {
@@ -224,7 +231,10 @@ fn device(
             let version = small(machine, &found.file("ip_discovery/die/0/12/0/major"));
             found.video_version = version.ok().and_then(|text| text.parse().ok());
         }
-        Driver::I915 => found.node_attributes = listed(machine, &found.node),
+        Driver::I915 => {
+            let names = names(machine, &found.node).unwrap_or_else(|_| Vec::new());
+            found.node_attributes = names.into_iter().collect();
+        }
         _ => {}
     }
     Some(found)
@@ -299,17 +309,26 @@ impl Hwmon {
     }
 }
 
-/// Looks for the hardware monitoring of a device that does not sleep.
-pub(super) fn hwmon(machine: &mut dyn Machine, device: &Found) -> Option<Hwmon> {
+/// Looks for the hardware monitoring of a device that does not sleep. `Err`: there is none, or it may not be read.
+pub(super) fn hwmon(machine: &mut dyn Machine, device: &Found) -> Result<Hwmon, Gap> {
+    let absent = |gap| match gap {
+        Gap::NotPresent => Gap::NoCounter,
+        gap => gap,
+    };
     let parent = device.file("hwmon");
-    let mut folders = names(machine, &parent).ok()?;
+    let mut folders = names(machine, &parent).map_err(absent)?;
+    let mut why = Gap::NoCounter;
     // hwmon10 comes after hwmon9.
     folders.sort_by_key(|name| (name.len(), name.clone()));
     for name in folders {
         let folder = format!("{parent}/{name}");
         let said = small(machine, &format!("{folder}/name"));
+        if let Err(gap) = said {
+            why = absent(gap);
+        }
         if said.is_ok_and(|said| said == device.driver_name) {
-            let attributes: BTreeSet<Text> = names(machine, &folder).ok()?.into_iter().collect();
+            let attributes = names(machine, &folder).map_err(absent)?;
+            let attributes: BTreeSet<Text> = attributes.into_iter().collect();
             let mut labels = BTreeMap::new();
             for attribute in &attributes {
                 let Some(channel) = attribute.strip_suffix("_label") else {
@@ -321,14 +340,14 @@ pub(super) fn hwmon(machine: &mut dyn Machine, device: &Found) -> Option<Hwmon> 
                     labels.insert(channel.into(), label);
                 }
             }
-            return Some(Hwmon {
+            return Ok(Hwmon {
                 folder,
                 attributes,
                 labels,
             });
         }
     }
-    None
+    Err(why)
 }
 
 /// A small text without the white space around it.

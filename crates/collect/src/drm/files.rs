@@ -47,6 +47,12 @@ impl Files {
             .retain(|path, _| path.ends_with("/runtime_status") || !which(path));
     }
 
+    /// How many of them may not be read.
+    pub(super) fn refused(&self) -> usize {
+        let answers = self.answers.values();
+        answers.filter(|it| **it == Err(Gap::Permission)).count()
+    }
+
     /// Whether there is an answer, of whatever kind.
     pub(super) fn is_known(&self, path: &str) -> bool {
         self.answers.contains_key(path)
@@ -115,6 +121,8 @@ pub(super) struct Readings<'a> {
     pub(super) now: Stamp,
     /// Why files that were not asked for were not.
     pub(super) unasked: Gap,
+    /// Why a file is not there: the folder may not have been listed.
+    pub(super) absent: Gap,
     /// Why there is no file of the hardware monitoring: it may not have been looked for yet.
     pub(super) unmonitored: Gap,
 }
@@ -168,7 +176,7 @@ impl Readings<'_> {
         read: impl FnOnce(&Files, &str) -> Answer<T>,
     ) -> Reading<Measured<T>> {
         let Some(path) = path else {
-            return self.missing(counter, Gap::NoCounter);
+            return self.missing(counter, self.absent);
         };
         match read(self.files, path) {
             Ok(Stamped { at, .. }) if self.files.hangs && self.now.ms_since(at) > SHOWN_FOR_MS => {

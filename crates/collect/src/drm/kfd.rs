@@ -40,6 +40,8 @@ pub(crate) struct Kfd {
     copy_due_ns: u64,
     reads_copy: bool,
     may_look_up: bool,
+    /// Why what it says cannot be read, where it is here: of its devices, and of its processes.
+    refused: [Option<Gap>; 2],
 }
 
 struct KfdNode {
@@ -51,6 +53,16 @@ struct KfdNode {
 }
 
 impl Kfd {
+    /// Why what it says cannot be read, though it is here.
+    pub(super) fn refused(&self) -> Option<Gap> {
+        self.refused.into_iter().flatten().next()
+    }
+
+    /// How many devices it has.
+    pub(super) const fn devices(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// Whether its numbers of processes are ours.
     pub(super) const fn may_look_up(&mut self, may: bool) {
         self.may_look_up = may;
@@ -59,18 +71,23 @@ impl Kfd {
     pub(super) fn refresh(&mut self, machine: &mut dyn Machine, now: Stamp) {
         if now.mono_ns >= self.nodes_due_ns {
             self.nodes_due_ns = now.mono_ns.saturating_add(TOPOLOGY_EVERY_NS);
-            let found = names(machine, TOPOLOGY).unwrap_or_else(|_| Vec::new());
+            let found = names(machine, TOPOLOGY);
+            let mut refused = refusal(found.as_ref().err());
+            let found = found.unwrap_or_else(|_| Vec::new());
             self.nodes = found
                 .iter()
                 .take(MAX_NODES)
-                .filter_map(|name| node(machine, name))
+                .filter_map(|name| node(machine, name, &mut refused))
                 .collect();
+            self.refused = [refused, None];
         }
         self.processes.clear();
         if self.nodes.is_empty() || !self.may_look_up {
             return;
         }
-        if let Ok(found) = names(machine, PROCESSES) {
+        let found = names(machine, PROCESSES);
+        self.refused[1] = refusal(found.as_ref().err());
+        if let Ok(found) = found {
             let number = |name: &Text| {
                 let number = name.parse::<u32>().ok()?;
                 // As the kernel prints it: another spelling would be the same process again.
@@ -162,6 +179,7 @@ impl Kfd {
             files,
             now,
             unasked: device.unasked(),
+            absent: Gap::NoCounter,
             unmonitored: Gap::NoCounter,
         };
         let copy_path = copy_file(pid, node.gpu_id);
@@ -204,6 +222,12 @@ impl Kfd {
             ),
         })
     }
+}
+
+/// A failure that is more than the thing's absence.
+fn refusal(gap: Option<&Gap>) -> Option<Gap> {
+    gap.copied()
+        .filter(|gap| !matches!(gap, Gap::NotPresent | Gap::NotRecorded))
 }
 
 fn vram_file(pid: u32, gpu_id: u32) -> Text {
@@ -251,18 +275,20 @@ fn reading<T>(
     }
 }
 
-fn node(machine: &mut dyn Machine, name: &str) -> Option<KfdNode> {
+fn node(machine: &mut dyn Machine, name: &str, refused: &mut Option<Gap>) -> Option<KfdNode> {
     let folder = format!("{TOPOLOGY}/{name}");
+    let mut told = |file: &str| {
+        let text = small(machine, &format!("{folder}/{file}"));
+        *refused = refused.or(refusal(text.as_ref().err()));
+        text.ok()
+    };
     // Processors have the number 0.
-    let gpu_id: u32 = small(machine, &format!("{folder}/gpu_id"))
-        .ok()?
-        .parse()
-        .ok()?;
+    let gpu_id: u32 = told("gpu_id")?.parse().ok()?;
     if gpu_id == 0 {
         return None;
     }
     // In some containers they cannot be read.
-    let properties = small(machine, &format!("{folder}/properties")).ok();
+    let properties = told("properties");
     let bank = small(machine, &format!("{folder}/mem_banks/0/properties")).ok();
     let number = |text: &Option<Text>, key: &str| property(text.as_deref()?, key);
     let place = number(&properties, "location_id").and_then(|location| {

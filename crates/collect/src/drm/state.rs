@@ -50,7 +50,13 @@ const FIRST_SLOT: u32 = 0x1_0000;
 /// All DRM devices.
 #[derive(Default)]
 pub(crate) struct Drm {
-    nodes: Option<Vec<Text>>,
+    pub(super) nodes: Option<Vec<Text>>,
+    /// Why the nodes cannot be listed.
+    pub(super) unlisted: Option<Gap>,
+    /// Nodes whose device cannot be told, with the reason.
+    pub(super) refused: Vec<(Text, Gap)>,
+    /// Names of nodes in `/dev/dri`, looked at while there is no device.
+    pub(super) openable: Option<Result<usize, Gap>>,
     due_ns: u64,
     next_slot: u32,
     pub(super) devices: BTreeMap<u32, DeviceState>,
@@ -94,11 +100,26 @@ impl Drm {
         }
         if now.mono_ns >= self.due_ns {
             self.due_ns = now.mono_ns.saturating_add(DISCOVER_EVERY_NS);
-            if let Ok(nodes) = discovery::nodes(machine)
-                && self.nodes.as_ref() != Some(&nodes)
-            {
-                self.discover(machine, &nodes);
-                self.nodes = Some(nodes);
+            match discovery::nodes(machine) {
+                Ok(nodes) => {
+                    self.unlisted = None;
+                    if self.nodes.as_ref() != Some(&nodes) {
+                        self.discover(machine, &nodes);
+                        self.nodes = Some(nodes);
+                    }
+                }
+                Err(gap) => self.unlisted = Some(gap),
+            }
+            if self.devices.is_empty() {
+                let found = discovery::names(machine, "/dev/dri");
+                let nodes = |names: Vec<Text>| {
+                    names
+                        .iter()
+                        .filter(|it| discovery::minor(it).is_some())
+                        .count()
+                };
+                self.openable = Some(found.map(nodes));
+                self.kfd.refresh(machine, now);
             }
         }
         for device in self.devices.values_mut() {
@@ -122,7 +143,8 @@ impl Drm {
             .map(|(slot, device)| (device.found.key.clone(), (slot, device)))
             .collect();
         self.others.clear();
-        for found in discovery::devices(machine, nodes) {
+        self.refused.clear();
+        for found in discovery::devices(machine, nodes, &mut self.refused) {
             if matches!(found.driver, Driver::Elsewhere | Driver::Display) {
                 let node = found.node.rsplit('/').next().unwrap_or(&found.node);
                 self.others

@@ -3,34 +3,41 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use model::{Notice, Severity, SourceState, SourceStatus, Stamp, Text};
-use raw::MachineFacts;
+use model::remedy::{Refused, Standing};
+use model::{Gap, Mode, Notice, Severity, SourceState, SourceStatus, Stamp, Text};
 
+use crate::backends::{self, Evidence};
+
+use super::device_state::DeviceState;
 use super::discovery::Driver;
 use super::state::Drm;
 
 const ID: &str = "drm.fdinfo";
 
+const KFD: &str = "/sys/class/kfd";
+
 impl Drm {
-    /// The state of the source. `cards` are nodes with their driver as the host found them.
-    pub(crate) fn status(&self, facts: &MachineFacts, now: Stamp) -> SourceStatus {
+    /// The state of the source.
+    pub(crate) fn status(&self, evidence: &Evidence<'_>) -> SourceStatus {
+        let (standing, now) = (evidence.standing, evidence.now);
         let status = |state, detail: String, hint: Option<&str>| SourceStatus {
             id: ID,
             state,
             detail: detail.into(),
             hint: hint.map(Text::from),
         };
-        if &*facts.os != "linux" {
+        if &*evidence.facts.os != "linux" {
             return status(SourceState::NotApplicable, "Linux only".to_owned(), None);
         }
         if self.is_wsl {
             let detail = "not used under WSL: the host's driver holds the devices".to_owned();
-            return status(SourceState::NotApplicable, detail, None);
+            let hint =
+                "under WSL only NVIDIA GPUs are read; for one of AMD or Intel, ask on the host";
+            return status(SourceState::NotApplicable, detail, Some(hint));
         }
         let others = self.others();
         if self.devices.is_empty() {
-            let detail = format!("no card of another driver in /sys/class/drm{others}");
-            return status(SourceState::Absent, detail, None);
+            return self.absent(evidence, &others);
         }
         let devices: Vec<String> = self
             .devices
@@ -60,7 +67,15 @@ impl Drm {
                 let _ = write!(detail, "; last complete search {age} s ago");
             }
         }
+        let refused: usize = self.devices.values().map(DeviceState::refused).sum();
+        if refused > 0 {
+            let _ = write!(detail, "; {refused} file(s) of the devices may not be read");
+        }
+        if let Some(gap) = self.kfd.refused() {
+            let _ = write!(detail, "; {KFD}: {}", gap.sentence());
+        }
         detail.push_str(&others);
+        let hint = self.rights(standing);
         match (self.missing, self.overdue, self.at) {
             (Some(gap), ..) => status(
                 SourceState::Error,
@@ -77,7 +92,75 @@ impl Drm {
                 status(SourceState::TimedOut, detail, Some(hint))
             }
             (None, None, None) => status(SourceState::Pending, detail, None),
-            (None, None, Some(_)) => status(SourceState::Ok, detail, None),
+            (None, None, Some(_)) => status(SourceState::Ok, detail, hint),
+        }
+    }
+
+    /// What would help against what was refused.
+    fn rights(&self, standing: Standing) -> Option<&'static str> {
+        let search = self.search.as_ref();
+        if search.is_some_and(|search| !search.unreadable.is_empty()) {
+            return Some(standing.remedy(Refused::Process));
+        }
+        let of_file = self.devices.values().any(|it| it.refused() > 0)
+            || self.kfd.refused() == Some(Gap::Permission)
+            || self.unlisted == Some(Gap::Permission)
+            || self.refused.iter().any(|(_, gap)| *gap == Gap::Permission);
+        of_file.then(|| standing.remedy(Refused::DeviceFile))
+    }
+
+    /// Where there is no device: what was looked at, what was there, and what to do.
+    fn absent(&self, evidence: &Evidence<'_>, others: &str) -> SourceStatus {
+        let nodes = self.nodes.as_ref().map_or(0, Vec::len);
+        let mut detail = match self.unlisted {
+            Some(gap) => format!("/sys/class/drm: {}", gap.sentence()),
+            None if nodes == 0 => "no node in /sys/class/drm".to_owned(),
+            None => "no node of a driver that is read here in /sys/class/drm".to_owned(),
+        };
+        // Writing to a string cannot fail.
+        for (node, gap) in &self.refused {
+            let _ = write!(detail, "; {node} cannot be told: {}", gap.sentence());
+        }
+        detail.push_str(others);
+        let openable = self.openable.unwrap_or(Err(Gap::Pending));
+        let _ = match openable {
+            Ok(0) | Err(Gap::NotPresent) => write!(detail, "; nothing in /dev/dri"),
+            Ok(nodes) => write!(detail, "; {nodes} node(s) in /dev/dri"),
+            Err(gap) => write!(detail, "; /dev/dri: {}", gap.sentence()),
+        };
+        let _ = match (self.kfd.refused(), self.kfd.devices()) {
+            (Some(gap), _) => write!(detail, "; {KFD}: {}", gap.sentence()),
+            (None, 0) => write!(detail, "; no GPU in {KFD} (ROCm)"),
+            (None, gpus) => write!(detail, "; {gpus} GPU(s) in {KFD} (ROCm)"),
+        };
+        let mut on_bus = evidence.host.bus().unwrap_or(&[]).iter();
+        let without_driver = on_bus.find(|it| matches!(it.vendor, backends::AMD | backends::INTEL));
+        let hint: Text = match (self.rights(evidence.standing), without_driver) {
+            (Some(rights), _) => rights.into(),
+            _ if evidence.standing.mode == Mode::Container => {
+                "a container sees AMD and Intel GPUs through /sys of the host and /dev/dri: start it with --device \
+                 /dev/dri (for ROCm also --device /dev/kfd)"
+                    .into()
+            }
+            (None, Some(found)) => format!(
+                "load the driver of the GPU at {} (modprobe amdgpu, i915 or xe); the kernel log (dmesg) says why it \
+                 has none",
+                found.address
+            )
+            .into(),
+            (None, None) => {
+                "with an AMD or Intel GPU, its kernel driver (amdgpu, i915, xe) must be loaded".into()
+            }
+        };
+        SourceStatus {
+            id: ID,
+            state: if self.unlisted == Some(Gap::Permission) {
+                SourceState::Denied
+            } else {
+                SourceState::Absent
+            },
+            detail: detail.into(),
+            hint: Some(hint),
         }
     }
 
@@ -104,7 +187,12 @@ impl Drm {
     }
 
     /// Notices about devices and the search for their holders.
-    pub(crate) fn notices(&self, index_of: &BTreeMap<u32, u32>, now: Stamp) -> Vec<Notice> {
+    pub(crate) fn notices(
+        &self,
+        index_of: &BTreeMap<u32, u32>,
+        standing: Standing,
+        now: Stamp,
+    ) -> Vec<Notice> {
         let mut notices = Vec::new();
         let mut notice = |code, severity, subject: Text, text: String| {
             notices.push(Notice {
@@ -144,8 +232,35 @@ impl Drm {
                         ", except for device memory that ROCm's driver counts of {counted} of them"
                     );
                 }
+                let _ = write!(text, "; {}", standing.remedy(Refused::Process));
                 notice("unreadable_holders", Severity::Info, ID.into(), text);
             }
+        }
+        let rights = standing.remedy(Refused::DeviceFile);
+        let advised = |gap| {
+            if gap == Gap::Permission {
+                format!("; {rights}")
+            } else {
+                String::new()
+            }
+        };
+        if let Some(gap) = self.kfd.refused()
+            && !self.devices.is_empty()
+        {
+            let text = format!(
+                "ROCm's driver is here, but what it says cannot be read ({KFD}): {}{}",
+                gap.sentence(),
+                advised(gap)
+            );
+            notice("compute_driver_unreadable", Severity::Info, ID.into(), text);
+        }
+        for (node, gap) in &self.refused {
+            let text = format!(
+                "whose node {node} is cannot be read, so its GPU may be missing here: {}{}",
+                gap.sentence(),
+                advised(*gap)
+            );
+            notice("node_unreadable", Severity::Warning, ID.into(), text);
         }
         for (slot, device) in &self.devices {
             let Some(index) = index_of.get(slot) else {

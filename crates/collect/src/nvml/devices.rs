@@ -269,6 +269,7 @@ fn power_state(state: &DeviceState, now: Stamp) -> Reading<Measured<PowerState>>
     };
     match state.rest {
         Some(Resting::Asleep) => return Reading::measured(PowerState::Suspended, kernel),
+        Some(Resting::Unknown) => return Reading::missing(Gap::PowerUnknown, kernel),
         Some(Resting::Idle | Resting::Waking) => {
             return Reading::measured(PowerState::Active, kernel);
         }
@@ -288,6 +289,7 @@ fn power_state(state: &DeviceState, now: Stamp) -> Reading<Measured<PowerState>>
 fn counter_status(state: &DeviceState, failure: Option<i32>, now: Stamp) -> String {
     match (state.rest, failure) {
         (Some(Resting::Asleep), _) => return "asleep".to_owned(),
+        (Some(Resting::Unknown), _) => return crate::rest::UNTOLD.to_owned(),
         (Some(Resting::Waking), _) => return "awake, not read yet".to_owned(),
         (_, Some(rc)) => {
             let words = format!("the driver fails: {}", failed(rc));
@@ -298,7 +300,7 @@ fn counter_status(state: &DeviceState, failure: Option<i32>, now: Stamp) -> Stri
         }
         (Some(Resting::Idle), None) => {
             return format!(
-                "idle, may sleep: read every {} s, so that reading does not keep it awake",
+                "idle, may sleep: no process that can be seen uses it, read every {} s so that reading does not keep it awake",
                 crate::rest::IDLE_NS / 1_000_000_000
             );
         }

@@ -93,7 +93,7 @@ impl Nvml {
         let listed = |state: &DeviceState| match state.rest {
             // A context keeps its device awake.
             Some(Resting::Asleep) => Some(Vec::new()),
-            Some(Resting::Waking) => None,
+            Some(Resting::Waking | Resting::Unknown) => None,
             // Left alone for a while: somebody may have come since.
             Some(Resting::Idle) if !state.was_read_at(at) => None,
             Some(Resting::Idle) | None => state.has_its_lists().then(|| {

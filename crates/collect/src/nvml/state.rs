@@ -64,10 +64,19 @@ pub(crate) struct Nvml {
 pub(crate) enum Resting {
     /// The kernel has suspended it.
     Asleep,
+    /// The kernel does not tell whether it sleeps: it is not touched either.
+    Unknown,
     /// Nobody uses it and the kernel may suspend it: it is asked from time to time.
     Idle,
     /// It is awake again and is about to be asked.
     Waking,
+}
+
+impl Resting {
+    /// Whether nothing at all is asked of it, lest that wake it.
+    pub(crate) const fn is_untouched(self) -> bool {
+        matches!(self, Self::Asleep | Self::Unknown)
+    }
 }
 
 /// One device over time.
@@ -406,7 +415,10 @@ impl DeviceState {
 
     /// Whether its readings are told: not while it sleeps, nor when it has just woken.
     pub(super) fn is_told(&self) -> bool {
-        !matches!(self.rest, Some(Resting::Asleep | Resting::Waking))
+        !matches!(
+            self.rest,
+            Some(Resting::Asleep | Resting::Unknown | Resting::Waking)
+        )
     }
 
     /// Whether it is a share of a host's device.
@@ -420,6 +432,7 @@ impl DeviceState {
         let lasting = Groups::STATIC.contains(call.group());
         let silent = match self.rest {
             Some(Resting::Asleep) => Some(Gap::Asleep),
+            Some(Resting::Unknown) => Some(Gap::PowerUnknown),
             Some(Resting::Waking) => Some(Gap::Pending),
             Some(Resting::Idle) | None => None,
         };

@@ -24,6 +24,8 @@ pub(super) struct Card {
     pub(super) driver: &'static str,
     pub(super) auto: bool,
     pub(super) suspended: bool,
+    /// Whether the file with its power state can be read.
+    pub(super) is_told: bool,
     /// Numbers of the processes that use it: it is not suspended meanwhile.
     pub(super) users: Vec<u32>,
     pub(super) touched_ns: u64,
@@ -36,6 +38,7 @@ impl Card {
             driver: "nvidia",
             auto: true,
             suspended: false,
+            is_told: true,
             users: Vec::new(),
             touched_ns: 0,
         }
@@ -277,6 +280,7 @@ impl Machine for Bench {
             "class" => "0x030200\n".to_owned(),
             "vendor" => "0x10de\n".to_owned(),
             "uevent" => format!("DRIVER={}\nPCI_CLASS=30200\n", card.driver),
+            "power/runtime_status" if !card.is_told => return Err(Gap::Permission),
             "power/runtime_status" if card.suspended => "suspended\n".to_owned(),
             "power/runtime_status" => "active\n".to_owned(),
             "power/control" if card.auto => "auto\n".to_owned(),

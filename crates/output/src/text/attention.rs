@@ -8,7 +8,7 @@ use super::page::Page;
 use crate::format;
 
 /// At most two lines; none where nothing calls for attention.
-pub(super) fn write(page: &mut Page, notes: &mut Notes, device: &Device) {
+pub(super) fn write(page: &mut Page, notes: &mut Notes<'_>, device: &Device) {
     let details = &device.details;
     if let Reading::Known(reasons) = &details.clocks_event_reasons
         && reasons.value.limit()
@@ -27,7 +27,7 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, device: &Device) {
     }
 }
 
-fn errors(notes: &Notes, device: &Device) -> Vec<(String, Option<u64>)> {
+fn errors(notes: &Notes<'_>, device: &Device) -> Vec<(String, Option<u64>)> {
     let details = &device.details;
     let mut items = Vec::new();
     for (reading, when) in [

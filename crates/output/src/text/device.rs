@@ -8,8 +8,9 @@ use super::notes::{Cell, Notes, with_ages};
 use super::page::Page;
 use crate::{format, shown};
 
-pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, device: &Device) {
+pub(super) fn write(page: &mut Page, notes: &mut Notes<'_>, snapshot: &Snapshot, device: &Device) {
     let subject = format!("GPU {}", device.index);
+    notes.about(Some(device.index));
     identity(page, notes, device, &subject);
     memory(page, notes, device, &subject);
     let shares: [(&'static str, &Reading<Measured<Percent>>); 4] = [
@@ -48,13 +49,16 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, dev
     super::attention::write(page, notes, device);
     by_type(page, notes, snapshot, device, &subject);
     super::mig::write(page, notes, device, &subject);
+    if let Some(why) = crate::sleep(snapshot, device) {
+        page.sentence("  sleep     ", &why);
+    }
     if &*device.counter_status != "ok" {
         page.sentence("  status    ", &device.counter_status);
     }
 }
 
-fn identity(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {
-    let text = |notes: &mut Notes, field, reading: &Reading<Measured<Text>>| {
+fn identity(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &str) {
+    let text = |notes: &mut Notes<'_>, field, reading: &Reading<Measured<Text>>| {
         notes
             .measured(field, subject, reading, ToString::to_string)
             .text
@@ -79,13 +83,13 @@ fn identity(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) 
         }
         Reading::Known(_) => {}
         Reading::Missing(missing) => {
-            notes.gap("power state", subject, missing.gap);
+            notes.gap_of("power state", subject, missing.gap, missing.from.source);
         }
     }
     page.items(&format!("{subject}  "), &items);
 }
 
-fn memory(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {
+fn memory(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &str) {
     let memory = &device.memory;
     let mut size =
         |field, reading| notes.measured(field, subject, reading, |b| format::size_long(*b));
@@ -115,7 +119,7 @@ fn memory(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {
     page.items("  memory    ", &with_ages(items));
 }
 
-fn sensors(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {
+fn sensors(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &str) {
     let labelled = |label: &str, cell: Cell| (format!("{label}{}", cell.text), cell.old_ms);
     let temperature = notes.measured("temperature", subject, &device.temperature, |at| {
         format::celsius(*at)
@@ -156,7 +160,7 @@ fn sensors(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {
 }
 
 /// Readings that only some drivers have, as far as they are there.
-fn further(page: &mut Page, notes: &mut Notes, device: &Device) {
+fn further(page: &mut Page, notes: &mut Notes<'_>, device: &Device) {
     let loads: Vec<String> = device
         .visible_loads
         .iter()
@@ -185,7 +189,7 @@ fn further(page: &mut Page, notes: &mut Notes, device: &Device) {
     }
 }
 
-fn pcie(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {
+fn pcie(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &str) {
     let generation = notes.measured(
         "PCIe generation",
         subject,
@@ -215,7 +219,7 @@ fn pcie(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {
 /// Memory by category, then what was matched to an owner, then what is in no row.
 fn by_type(
     page: &mut Page,
-    notes: &mut Notes,
+    notes: &mut Notes<'_>,
     snapshot: &Snapshot,
     device: &Device,
     subject: &str,
@@ -249,7 +253,7 @@ fn by_type(
 }
 
 /// A sum of rows: a lower bound where some rows have no size, unknown where none has.
-fn sum(notes: &mut Notes, subject: &str, total: Total) -> String {
+fn sum(notes: &mut Notes<'_>, subject: &str, total: Total) -> String {
     if total.is_complete() {
         format::size(total.known)
     } else if total.counted > 0 {

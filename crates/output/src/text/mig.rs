@@ -7,7 +7,7 @@ use super::page::Page;
 use crate::format;
 
 /// One line an instance: who it is, its memory, what it consists of, who is on it.
-pub(super) fn write(page: &mut Page, notes: &mut Notes, device: &Device, subject: &str) {
+pub(super) fn write(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &str) {
     if !device.in_mig_mode() {
         return;
     }
@@ -59,7 +59,7 @@ fn refused(device: &Device) -> Option<String> {
     ))
 }
 
-fn line(page: &mut Page, notes: &mut Notes, instance: &MigInstance, subject: &str) {
+fn line(page: &mut Page, notes: &mut Notes<'_>, instance: &MigInstance, subject: &str) {
     let place = place(instance);
     let of = format!("MIG {place} of {subject}");
     let mut size =

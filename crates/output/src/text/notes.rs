@@ -1,10 +1,11 @@
 //! What the cells left open: every reason for an `n/a` once, ages of old readings, the legend.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use model::{
-    Bytes, ChargedPercent, Estimated, Gap, Measured, PidSpace, Provenance, Reading, Reported,
-    Snapshot, Stamp,
+    Bytes, ChargedPercent, Device, Estimated, Gap, Measured, Missing, PidSpace, Provenance,
+    Reading, Reported, Snapshot, Source, Stamp,
 };
 
 use super::page::Page;
@@ -80,11 +81,17 @@ fn subject_list(subjects: &[String], gpus: usize) -> String {
     }
 }
 
+/// What can be done about it, where anything.
+type Remedy = Option<Cow<'static, str>>;
+
 /// Collects while the report is written; printed at its end.
-pub(super) struct Notes {
+pub(super) struct Notes<'a> {
+    snapshot: &'a Snapshot,
+    /// The device that is written about.
+    device: Option<&'a Device>,
     now: Stamp,
     gpus: usize,
-    gaps: Vec<(Gap, Fields)>,
+    gaps: Vec<(Gap, Remedy, Fields)>,
     ages: Vec<(String, Fields)>,
     lower_bound: bool,
     reported: bool,
@@ -92,10 +99,12 @@ pub(super) struct Notes {
     foreign: bool,
 }
 
-impl Notes {
-    pub(super) fn new(snapshot: &Snapshot) -> Self {
+impl<'a> Notes<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot) -> Self {
         let mut rows = shown::rows(snapshot);
         Self {
+            snapshot,
+            device: None,
             now: snapshot.at,
             gpus: snapshot.selected_devices().count(),
             gaps: Vec::new(),
@@ -110,16 +119,32 @@ impl Notes {
         }
     }
 
-    /// Notes that `field` of `subject` is missing; gives what the cell shows.
+    /// What follows is about this device: what can be done about a gap depends on it.
+    pub(super) fn about(&mut self, index: Option<u32>) {
+        let mut devices = self.snapshot.devices.iter();
+        self.device = index.and_then(|index| devices.find(|device| device.index == index));
+    }
+
+    /// Notes that `field` of `subject` is missing, of which its process would have to tell; gives what the cell shows.
     pub(super) fn gap(&mut self, field: &'static str, subject: &str, gap: Gap) -> &'static str {
-        let at = match self.gaps.iter().position(|(known, _)| *known == gap) {
-            Some(at) => at,
-            None => {
-                self.gaps.push((gap, Fields::default()));
-                self.gaps.len() - 1
-            }
-        };
-        if let Some((_, fields)) = self.gaps.get_mut(at) {
+        self.gap_of(field, subject, gap, Source::Proc)
+    }
+
+    /// The same of a reading from `source`.
+    pub(super) fn gap_of(
+        &mut self,
+        field: &'static str,
+        subject: &str,
+        gap: Gap,
+        source: Source,
+    ) -> &'static str {
+        let remedy = self.snapshot.remedy(gap, self.device, source);
+        let is_it = |(known, same, _): &(Gap, Remedy, Fields)| *known == gap && *same == remedy;
+        let at = self.gaps.iter().position(is_it).unwrap_or_else(|| {
+            self.gaps.push((gap, remedy, Fields::default()));
+            self.gaps.len() - 1
+        });
+        if let Some((.., fields)) = self.gaps.get_mut(at) {
             fields.add(field, subject);
         }
         format::missing(gap)
@@ -161,9 +186,10 @@ impl Notes {
         }
     }
 
-    fn missing(&mut self, field: &'static str, subject: &str, gap: Gap) -> Cell {
+    fn missing(&mut self, field: &'static str, subject: &str, missing: &Missing) -> Cell {
+        let (gap, source) = (missing.gap, missing.from.source);
         Cell {
-            text: self.gap(field, subject, gap).into(),
+            text: self.gap_of(field, subject, gap, source).into(),
             old_ms: None,
         }
     }
@@ -177,7 +203,7 @@ impl Notes {
     ) -> Cell {
         match reading {
             Reading::Known(it) => self.known(field, subject, show(&it.value), it.from),
-            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+            Reading::Missing(missing) => self.missing(field, subject, missing),
         }
     }
 
@@ -197,7 +223,7 @@ impl Notes {
                 }
                 cell
             }
-            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+            Reading::Missing(missing) => self.missing(field, subject, missing),
         }
     }
 
@@ -214,7 +240,7 @@ impl Notes {
                 self.reported = true;
                 self.known(field, subject, show(&it.value) + " r", it.by)
             }
-            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+            Reading::Missing(missing) => self.missing(field, subject, missing),
         }
     }
 
@@ -235,19 +261,19 @@ impl Notes {
                 let text = format::estimate(it.low, it.high);
                 self.known(field, subject, text, it.from)
             }
-            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+            Reading::Missing(missing) => self.missing(field, subject, missing),
         }
     }
 
     pub(super) fn write(&self, page: &mut Page) {
-        for (gap, fields) in &self.gaps {
+        for (gap, remedy, fields) in &self.gaps {
             let label = format::pad_end(&format!("  {}", format::missing(*gap)), INDENT);
             let code = match gap {
                 Gap::DriverError(code) => format!("{}, its code is {code}", gap.code()),
                 gap => gap.code().to_owned(),
             };
-            let remedy = gap
-                .remedy()
+            let remedy = remedy
+                .as_ref()
                 .map_or_else(String::new, |it| format!("; {it}"));
             let what = fields.list(self.gpus);
             let why = gap.sentence();
@@ -258,7 +284,7 @@ impl Notes {
             page.sentence("  old    ", &format!("{what}: read {age} ago"));
         }
         let mut legend = vec!["plain = measured", "~ = estimate"];
-        let pending = self.gaps.iter().any(|(gap, _)| gap.is_pending());
+        let pending = self.gaps.iter().any(|(gap, ..)| gap.is_pending());
         let marks = [
             (self.reported, "r = said by the runtime"),
             (self.inferred, "* = owner matched, ? = owner guessed"),

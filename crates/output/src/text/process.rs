@@ -7,7 +7,7 @@ use crate::format;
 
 /// Its first model with quantization and label, or its runtimes; then the partition.
 pub(super) fn what(
-    notes: &mut Notes,
+    notes: &mut Notes<'_>,
     subject: &str,
     process: &Process,
     charge: Option<&Charge>,
@@ -57,7 +57,7 @@ pub(super) fn container(container: Option<&Container>, columns: usize) -> String
 }
 
 /// Runtime, identifier, name, pod. A name of which nothing can be seen is left out.
-pub(super) fn place(notes: &mut Notes, subject: &str, container: &Container) -> Vec<String> {
+pub(super) fn place(notes: &mut Notes<'_>, subject: &str, container: &Container) -> Vec<String> {
     let name = notes.measured("container name", subject, &container.name, |it| {
         it.name.to_string()
     });
@@ -86,7 +86,7 @@ fn title(model: &Model) -> String {
 }
 
 /// The runtimes, `-` where it was looked and none was found.
-pub(super) fn runtimes(notes: &mut Notes, subject: &str, process: &Process) -> String {
+pub(super) fn runtimes(notes: &mut Notes<'_>, subject: &str, process: &Process) -> String {
     match &process.runtimes {
         Reading::Known(runtimes) if runtimes.value.is_empty() => "-".into(),
         Reading::Known(runtimes) => {

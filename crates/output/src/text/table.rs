@@ -1,6 +1,6 @@
 //! The process table.
 
-use model::{Charge, ChargedBytes, Estimated, Gap, Process, Reading, Snapshot};
+use model::{Charge, ChargedBytes, Estimated, Gap, Missing, Process, Reading, Snapshot};
 
 use super::notes::Notes;
 use super::page::Page;
@@ -8,7 +8,7 @@ use super::{process, workload};
 use crate::json::mark;
 use crate::{format, shown};
 
-/// Subject of a note about a column that is left out.
+/// Subject of a note about a column that is left out, where all rows lack it for one reason.
 const EVERY_ROW: &str = "every row";
 
 /// Heading of the container's column.
@@ -36,18 +36,26 @@ struct Layout {
     container: Option<usize>,
 }
 
-pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot) {
+pub(super) fn write(page: &mut Page, notes: &mut Notes<'_>, snapshot: &Snapshot) {
     let rows: Vec<(&Process, &Charge)> = shown::rows(snapshot).collect();
     if shown::processes(snapshot).next().is_none() {
         page.line("processes");
-        let asleep = |device: &&model::Device| {
-            device.power_state.value() == Some(&model::PowerState::Suspended)
+        let unasked = |device: &&model::Device| device.has_unasked_processes();
+        let untold = |device: &&model::Device| {
+            unasked(device) && device.power_state.gap() == Some(Gap::PowerUnknown)
         };
         let unread = |device: &&model::Device| device.memory.attributed.lists_missing;
+        let hidden = snapshot.process_status.hidden;
+        let none;
         page.line(if snapshot.selected_devices().any(|it| unread(&it)) {
             "  not known: a process list of the driver could not be read"
-        } else if snapshot.selected_devices().any(|it| asleep(&it)) {
+        } else if snapshot.selected_devices().any(|it| untold(&it)) {
+            "  not known: the GPU may be asleep and is not asked"
+        } else if snapshot.selected_devices().any(|it| unasked(&it)) {
             "  not known: the GPU is asleep and is not asked"
+        } else if hidden > 0 {
+            none = format!("  none that can be seen; {hidden} cannot be looked at");
+            &none
         } else {
             "  none listed"
         });
@@ -71,7 +79,7 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot) {
 fn layout(
     snapshot: &Snapshot,
     rows: &[(&Process, &Charge)],
-    notes: &mut Notes,
+    notes: &mut Notes<'_>,
     width: usize,
 ) -> Layout {
     let widest = |texts: &mut dyn Iterator<Item = String>, least, most| {
@@ -88,15 +96,25 @@ fn layout(
     let kind = widest(&mut kinds, 8, 9);
     // A name takes what is left of a narrow page when the last column has kept some of it.
     let name = widest(&mut names, 8, (width / 5).min(20));
-    let mut kept = |field, gaps: &mut dyn Iterator<Item = Option<Gap>>| {
-        let gaps: Vec<Option<Gap>> = gaps.collect();
-        let open = gaps
+    let gpu = snapshot.selected_devices().count() > 1;
+    let mut kept = |field, missing: &mut dyn Iterator<Item = Option<Missing>>| {
+        let missing: Vec<Option<Missing>> = missing.collect();
+        let open = missing
             .iter()
-            .all(|gap| gap.is_some_and(|gap| !gap.is_pending()));
+            .all(|it| it.is_some_and(|it| !it.gap.is_pending()));
         if open {
-            for gap in gaps.into_iter().flatten() {
-                notes.gap(field, EVERY_ROW, gap);
+            let gaps = || missing.iter().flatten().map(|it| it.gap);
+            let is_one = gaps().all(|gap| Some(gap) == gaps().next());
+            for ((process, charge), it) in rows.iter().zip(missing.iter().flatten()) {
+                let of = if is_one {
+                    EVERY_ROW.to_owned()
+                } else {
+                    subject(process, Some(charge), gpu)
+                };
+                notes.about(Some(charge.device_index));
+                notes.gap_of(field, &of, it.gap, it.from.source);
             }
+            notes.about(None);
         }
         !open
     };
@@ -110,12 +128,12 @@ fn layout(
         pid,
         name,
         kind,
-        gpu: snapshot.selected_devices().count() > 1,
-        spill: kept("SPILL", &mut memory.clone().map(|it| it.spill.gap())),
-        paged: kept("PAGED", &mut memory.clone().map(|it| it.paged.gap())),
+        gpu,
+        spill: kept("SPILL", &mut memory.clone().map(|it| missing(&it.spill))),
+        paged: kept("PAGED", &mut memory.clone().map(|it| missing(&it.paged))),
         load: kept(
             "GPU%",
-            &mut rows.iter().map(|(_, on)| on.engines.busiest.gap()),
+            &mut rows.iter().map(|(_, on)| missing(&on.engines.busiest)),
         )
         .then(|| {
             let is_marked = |(_, on): &(_, &Charge)| {
@@ -133,6 +151,23 @@ fn layout(
         layout.container = Some(widest.min(room)).filter(|_| room >= LEAST_OF_CONTAINER);
     }
     layout
+}
+
+fn missing<C>(reading: &Reading<C>) -> Option<Missing> {
+    match reading {
+        Reading::Missing(missing) => Some(*missing),
+        Reading::Known(_) => None,
+    }
+}
+
+/// How a row is named in a note.
+fn subject(process: &Process, charge: Option<&Charge>, several_gpus: bool) -> String {
+    match charge {
+        Some(charge) if several_gpus && process.charges.len() > 1 => {
+            format!("{} on GPU {}", process.key, charge.device_index)
+        }
+        _ => process.key.to_string(),
+    }
 }
 
 fn head(layout: &Layout, width: usize) -> String {
@@ -166,17 +201,13 @@ fn head(layout: &Layout, width: usize) -> String {
 /// A row; without a charge that of a process that no entry of the driver's was matched to.
 fn row(
     page: &mut Page,
-    notes: &mut Notes,
+    notes: &mut Notes<'_>,
     layout: &Layout,
     process: &Process,
     charge: Option<&Charge>,
 ) {
-    let subject = match charge {
-        Some(charge) if layout.gpu && process.charges.len() > 1 => {
-            format!("{} on GPU {}", process.key, charge.device_index)
-        }
-        _ => process.key.to_string(),
-    };
+    let subject = subject(process, charge, layout.gpu);
+    notes.about(charge.map(|charge| charge.device_index));
     let name = notes.measured("NAME", &subject, &process.name, |name| match &**name {
         "" => "-".into(),
         name => name.to_owned(),
@@ -248,7 +279,7 @@ fn clients(page: &mut Page, charge: &Charge, indent: usize) {
 /// The cells of what a process has on one device.
 fn figures(
     cells: &mut Vec<String>,
-    notes: &mut Notes,
+    notes: &mut Notes<'_>,
     layout: &Layout,
     subject: &str,
     charge: &Charge,
@@ -279,7 +310,7 @@ fn figures(
 
 /// A size with the mark of its owner; the last two columns are the mark's.
 fn size(
-    notes: &mut Notes,
+    notes: &mut Notes<'_>,
     field: &'static str,
     subject: &str,
     reading: &Reading<ChargedBytes>,
@@ -290,12 +321,15 @@ fn size(
             let mark = known.basis().map_or(" ", |basis| mark(basis.mark()));
             format!("{} {mark}", format::size(known.value()))
         }
-        Reading::Missing(missing) => format!("{}  ", notes.gap(field, subject, missing.gap)),
+        Reading::Missing(missing) => format!(
+            "{}  ",
+            notes.gap_of(field, subject, missing.gap, missing.from.source)
+        ),
     };
     format::pad_start(&text, SIZE)
 }
 
-fn total(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, indent: usize) {
+fn total(page: &mut Page, notes: &mut Notes<'_>, snapshot: &Snapshot, indent: usize) {
     let (measured, matched) = shown::totals(snapshot);
     let mut items = Vec::new();
     // Where no device has memory of its own there is nothing to add up.

@@ -13,7 +13,7 @@ use crate::format;
 
 pub(super) fn write(
     page: &mut Page,
-    notes: &mut Notes,
+    notes: &mut Notes<'_>,
     snapshot: &Snapshot,
     process: &Process,
     indent: usize,
@@ -62,7 +62,7 @@ pub(super) fn write(
 
 fn server(
     page: &mut Page,
-    notes: &mut Notes,
+    notes: &mut Notes<'_>,
     process: &Process,
     subject: &str,
     label: &dyn Fn(&str) -> String,
@@ -130,7 +130,7 @@ fn endpoint(one: &EndpointStatus) -> String {
 }
 
 /// What a runtime says beside, each with the mark of its class.
-fn said(notes: &mut Notes, said: &[Said]) -> Vec<String> {
+fn said(notes: &mut Notes<'_>, said: &[Said]) -> Vec<String> {
     let words = said.iter().map(|one| {
         let field = one.field.replace('_', " ");
         format!("{field} {}", notes.words(&one.value))
@@ -141,7 +141,7 @@ fn said(notes: &mut Notes, said: &[Said]) -> Vec<String> {
 /// Contradictions, names, events and files of a model, each where there is any.
 fn more(
     page: &mut Page,
-    notes: &mut Notes,
+    notes: &mut Notes<'_>,
     model: &Model,
     subject: &str,
     label: &dyn Fn(&str) -> String,
@@ -179,7 +179,7 @@ fn event(event: &ModelEvent) -> String {
     format!("{} {at} ({}, {since})", event.kind.id(), event.log)
 }
 
-fn facts(notes: &mut Notes, subject: &str, process: &Process, model: &Model) -> Vec<String> {
+fn facts(notes: &mut Notes<'_>, subject: &str, process: &Process, model: &Model) -> Vec<String> {
     let mut measured = |field, reading, show: fn(&model::Text) -> String| {
         notes.measured(field, subject, reading, show).text
     };
@@ -221,7 +221,12 @@ fn facts(notes: &mut Notes, subject: &str, process: &Process, model: &Model) -> 
 
 /// Every part with the mark of its class, a report beside the estimate of the same part; then, for each
 /// device shown, the measured size and what remains.
-fn inside(notes: &mut Notes, subject: &str, snapshot: &Snapshot, process: &Process) -> Vec<String> {
+fn inside(
+    notes: &mut Notes<'_>,
+    subject: &str,
+    snapshot: &Snapshot,
+    process: &Process,
+) -> Vec<String> {
     let several = Several {
         models: process.models.len() > 1,
         devices: process.charges.len() > 1,

@@ -1,6 +1,6 @@
 //! What a model server says of itself.
 
-use model::{EndpointState, Process, Reading, Server, ServerState, Snapshot};
+use model::{EndpointState, Process, Reading, Server, ServerState, Snapshot, Source};
 use ratatui::style::Style;
 
 use super::model::words;
@@ -15,7 +15,7 @@ pub(super) fn line(snapshot: &Snapshot, process: &Process, look: Look) -> Option
         let why = process.server_unasked?;
         let text = format!("not asked: {}", why.sentence());
         it.put(text, look.dim());
-        if let Some(remedy) = why.remedy() {
+        if let Some(remedy) = snapshot.remedy(why, None, Source::Proc) {
             it.put(format!(" → {remedy}"), look.plain());
         }
         return Some(it);

@@ -50,6 +50,10 @@ impl Panel for Footer {
         let look = view.look();
         let mut strip = Strip::new(buffer, look, area, 0);
         strip.skip(1);
+        if let Some(answer) = &view.state.answer {
+            strip.put(answer, look.warning());
+            return;
+        }
         let several = view.snapshot.is_some_and(|it| it.devices.len() > 1);
         let live = view.state.session == Session::Live;
         let (keys, more) = match (view.has_no_device(), several) {

@@ -67,7 +67,9 @@ fn first(view: View<'_>, area: Rect, buffer: &mut Buffer) {
     };
     let mut name = figure::measured(&device.name, look, |name| figure::clean(name).into_owned());
     // A device that was never awake since the start has no other name.
-    if let (Some(Gap::Asleep), Some(place)) = (device.name.gap(), device.pci.value()) {
+    if let (Some(Gap::Asleep | Gap::PowerUnknown), Some(place)) =
+        (device.name.gap(), device.pci.value())
+    {
         name.text = format!("GPU at {place}").into();
     }
     strip.put(&format!("[{}] ", device.index), look.label());
@@ -170,7 +172,7 @@ fn facts(snapshot: &Snapshot, view: View<'_>) -> Vec<(String, Style)> {
     }
     if let Some(device) = view.device() {
         if device.power_state.value() == Some(&PowerState::Suspended) {
-            let wakes = if view.state.wake.is_some() {
+            let wakes = if view.state.wake.is_some() && device.wakes_on_request() {
                 ", W wakes it"
             } else {
                 ""

@@ -10,6 +10,7 @@ mod memory;
 mod notices;
 pub(crate) mod processes;
 mod readings;
+mod sleep;
 
 pub(crate) use absence::Absence;
 pub(crate) use charts::Charts;
@@ -21,3 +22,4 @@ pub(crate) use memory::{Memory, OLD_MS};
 pub(crate) use notices::{Notices, notes};
 pub(crate) use processes::Processes;
 pub(crate) use readings::Readings;
+pub(crate) use sleep::Sleep;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use model::{Device, PowerState, ScanState, Vendor};
+use model::{Device, Gap, ScanState, Vendor};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
@@ -81,7 +81,9 @@ fn why_empty(view: View<'_>) -> &'static str {
         Some(device) if !all => vec![device],
         _ => snapshot.devices.iter().collect(),
     };
-    let asleep = |device: &&Device| device.power_state.value() == Some(&PowerState::Suspended);
+    let unasked = |device: &&Device| device.has_unasked_processes();
+    let untold =
+        |device: &&Device| unasked(device) && device.power_state.gap() == Some(Gap::PowerUnknown);
     // NVIDIA's driver lists everybody's; holders of the others are looked for one by one.
     let of_the_kernel = |device: &&Device| device.vendor != Vendor::Nvidia;
     if shown
@@ -89,7 +91,9 @@ fn why_empty(view: View<'_>) -> &'static str {
         .any(|device| device.memory.attributed.lists_missing)
     {
         "the processes are not known: a list of the driver could not be read (n: why)"
-    } else if shown.iter().any(asleep) {
+    } else if shown.iter().any(untold) {
+        "the processes are not known: the GPU may be asleep and is not asked"
+    } else if shown.iter().any(unasked) {
         "the processes are not known: the GPU is asleep and is not asked"
     } else if snapshot.process_status.scan == ScanState::Partial {
         "the processes are not known: not all of them have been looked at"

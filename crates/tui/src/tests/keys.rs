@@ -262,3 +262,43 @@ fn the_chosen_device_stays_chosen_under_another_number() {
     assert_eq!(app.view().device().map(|device| &device.key), Some(&chosen));
     assert_eq!(app.state.device, Some(0));
 }
+
+#[test]
+fn of_a_device_that_no_key_wakes_the_key_says_so() {
+    let (sender, asked) = std::sync::mpsc::channel();
+    let wake = crate::session::Wake::new(move |device| sender.send(device.clone()).unwrap());
+    let options = crate::session::Options {
+        wake: Some(wake),
+        ..super::options(crate::theme::Theme::Auto, false)
+    };
+    for size in [(80, 24), (140, 45)] {
+        let mut app = super::empty(&options, size);
+        let mut snapshot = model::sample::radeon();
+        for device in &mut snapshot.devices {
+            let from = device.pci.known().unwrap().from;
+            device.power_state = model::Reading::measured(model::PowerState::Suspended, from);
+        }
+        app.update(crate::session::Message::Snapshot(std::sync::Arc::new(
+            snapshot,
+        )));
+        let shown = super::text(&super::draw(&app));
+        assert!(shown.contains("suspended"), "{shown}");
+        assert!(!shown.contains("W wakes it"), "{shown}");
+        press(&mut app, "W");
+        assert!(asked.try_recv().is_err());
+        let said = "W wakes NVIDIA GPUs only; GPU 0 is read when a program uses it";
+        let shown = super::text(&super::draw(&app));
+        assert!(shown.contains(said), "{shown}");
+        // The next key takes it away.
+        press(&mut app, "i");
+        assert!(!super::text(&super::draw(&app)).contains(said));
+    }
+}
+
+#[test]
+fn of_a_device_that_is_awake_the_key_says_that_it_does_not_sleep() {
+    let mut app = app(model::sample::workstation(), (80, 24));
+    press(&mut app, "W");
+    let shown = super::text(&super::draw(&app));
+    assert!(shown.contains("GPU 0 does not sleep"), "{shown}");
+}
