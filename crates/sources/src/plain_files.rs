@@ -57,7 +57,7 @@ fn regular(path: &str) -> Result<Metadata, Gap> {
     if meta.is_file() {
         Ok(meta)
     } else {
-        Err(Gap::NotPresent)
+        Err(Gap::NotRegular)
     }
 }
 
