@@ -459,6 +459,7 @@ fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
         driver: asleep!(),
         cuda: asleep!(),
         kind: DeviceKind::Unknown,
+        kind_evidence: None,
         virtualization: asleep!(),
         power_state: Reading::measured(power, asleep),
         may_suspend: crate::host::unlooked(asleep.at),

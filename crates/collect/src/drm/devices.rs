@@ -1,6 +1,6 @@
 //! A DRM device as the snapshot has it.
 
-use model::names::name_in;
+use model::names::{bounded, name_in};
 use model::{
     Device, DeviceDetails, DeviceKind, DeviceMemory, Gap, Measured, PowerState, Provenance,
     Reading, Source, Stamp, Text, Total, Vendor,
@@ -22,12 +22,16 @@ impl DeviceState {
             files: &self.files,
             now,
             unasked,
-            unmonitored: if is_unsought { unasked } else { Gap::NoCounter },
+            absent: self.found.unread.unwrap_or(Gap::NoCounter),
+            unmonitored: match self.hwmon_gap.or(self.found.unread) {
+                _ if is_unsought => unasked,
+                gap => gap.unwrap_or(Gap::NoCounter),
+            },
         };
         let mut device = blank(&self.found, now, unlisted(self.found.driver));
         device.name = self.name(now);
         device.power_state = self.power_state(readings);
-        device.kind = self.kind;
+        (device.kind, device.kind_evidence) = (self.kind, self.kind_evidence);
         let (found, hwmon) = (&self.found, self.hwmon.as_ref());
         match found.driver {
             Driver::Amdgpu => {
@@ -91,7 +95,7 @@ impl DeviceState {
             && let Some(name) = name_in(&name)
         {
             return Reading::measured(
-                name.into(),
+                bounded(name).into(),
                 from(Source::Program, "lists of PCI device names", at),
             );
         }
@@ -151,6 +155,7 @@ fn blank(found: &Found, now: Stamp, (counter, gap): (&'static str, Gap)) -> Devi
         driver: Reading::measured(Text::clone(&found.driver_name), from("DRIVER of uevent")),
         cuda: other_vendor("CUDA is NVIDIA's"),
         kind: DeviceKind::Unknown,
+        kind_evidence: None,
         virtualization: Reading::missing(Gap::NotApplicable, from("no file says so")),
         power_state: none!(),
         may_suspend: none!(),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::names::{is_blank, name_in};
+use model::names::{bounded, is_blank, name_in};
 use model::{DeviceKey, Gap, PciAddress, Text, Vendor};
 use raw::drm::FIRST_RENDER_MINOR;
 use raw::{Inline, Machine, Reply};
@@ -73,6 +73,15 @@ pub(super) struct Found {
     pub(super) may_sleep: bool,
     /// Major version of AMD's video engine.
     pub(super) video_version: Option<u32>,
+    /// Why its files are not known, where they could not be listed.
+    pub(super) unread: Option<Gap>,
+}
+
+/// What there is.
+pub(super) struct Discovered {
+    pub(super) devices: Vec<Found>,
+    /// Nodes that do not tell whose they are, and why.
+    pub(super) unread: Vec<(Text, Gap)>,
 }
 
 impl Found {
@@ -125,12 +134,19 @@ pub(super) fn minor(name: &str) -> Option<u32> {
 }
 
 /// The devices behind these nodes.
-pub(super) fn devices(machine: &mut dyn Machine, nodes: &[Text]) -> Vec<Found> {
+pub(super) fn devices(machine: &mut dyn Machine, nodes: &[Text]) -> Discovered {
+    let mut unread = Vec::new();
     let mut grouped: BTreeMap<DeviceKey, (Uevent, Vec<&Text>)> = BTreeMap::new();
     for node in nodes {
         let path = format!("{CLASS}/{node}/device/uevent");
-        let Ok(text) = small(machine, &path) else {
-            continue;
+        let text = match small(machine, &path) {
+            Ok(text) => text,
+            // A virtual node (vgem) is of no device.
+            Err(Gap::NotPresent) => continue,
+            Err(gap) => {
+                unread.push((Text::clone(node), gap));
+                continue;
+            }
         };
         let uevent = Uevent::parse(&text);
         let key = uevent
@@ -147,9 +163,20 @@ pub(super) fn devices(machine: &mut dyn Machine, nodes: &[Text]) -> Vec<Found> {
         // Its whole path only where it takes that to tell two apart.
         let is_only = |last: &Text| lasts.iter().filter(|it| *it == last).count() == 1;
         let short = last_part(&key).filter(is_only).map(DeviceKey::Platform);
-        device(machine, short.unwrap_or(key), &uevent, &nodes)
+        let mut found = device(machine, short.unwrap_or(key), &uevent, &nodes)?;
+        // A device with a display node has its files there: one without, beside a node that does not tell whose it
+        // is, may have them there too.
+        let is_display = |node: &Text| minor(node).is_some_and(|minor| minor < FIRST_RENDER_MINOR);
+        if !nodes.iter().any(|node| is_display(node)) {
+            let lost = unread.iter().find(|(node, _)| is_display(node));
+            found.unread = found.unread.or(lost.map(|(_, gap)| *gap));
+        }
+        Some(found)
     });
-    found.collect()
+    Discovered {
+        devices: found.collect(),
+        unread,
+    }
 }
 
 /// Last part of a path in the device tree.
@@ -200,6 +227,7 @@ fn device(
         minors: nodes.iter().filter_map(|node| minor(node)).collect(),
         may_sleep: false,
         video_version: None,
+        unread: None,
     };
     if matches!(driver, Driver::Elsewhere | Driver::Display) {
         return Some(found);
@@ -208,7 +236,10 @@ fn device(
         let names = names(machine, path).unwrap_or_else(|_| Vec::new());
         names.into_iter().collect::<BTreeSet<Text>>()
     };
-    found.attributes = listed(machine, &format!("{}/device", found.node));
+    match names(machine, &format!("{}/device", found.node)) {
+        Ok(names) => found.attributes = names.into_iter().collect(),
+        Err(gap) => found.unread = Some(gap),
+    }
     let revision = small(machine, &found.file("revision")).ok();
     found.revision =
         revision.and_then(|text| u8::from_str_radix(text.trim_start_matches("0x"), 16).ok());
@@ -218,7 +249,7 @@ fn device(
         Driver::Amdgpu => {
             if found.has("product_name") {
                 let product = small(machine, &found.file("product_name")).ok();
-                found.product = product.and_then(|text| name_in(&text).map(Text::from));
+                found.product = product.and_then(|text| product_name(&text));
             }
             // Hardware id 12 is the video engine, UVD or VCN.
             let version = small(machine, &found.file("ip_discovery/die/0/12/0/major"));
@@ -228,6 +259,12 @@ fn device(
         _ => {}
     }
     Some(found)
+}
+
+/// The driver's name of a product; none where its bytes are no text.
+fn product_name(text: &str) -> Option<Text> {
+    let name = name_in(text).filter(|name| !name.contains(char::REPLACEMENT_CHARACTER))?;
+    Some(bounded(name).into())
 }
 
 /// Attributes of a `uevent` file.
@@ -245,7 +282,7 @@ impl Uevent {
         let mut it = Self::default();
         for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
             match key {
-                "DRIVER" => it.driver = Some(value.into()),
+                "DRIVER" => it.driver = name_in(value).map(|name| bounded(name).into()),
                 "PCI_SLOT_NAME" => it.pci = PciAddress::parse(value),
                 "PCI_ID" => it.ids = ids(value),
                 "OF_FULLNAME" => it.full_name = Some(value.into()),
@@ -299,17 +336,23 @@ impl Hwmon {
     }
 }
 
-/// Looks for the hardware monitoring of a device that does not sleep.
-pub(super) fn hwmon(machine: &mut dyn Machine, device: &Found) -> Option<Hwmon> {
+/// Looks for the hardware monitoring of a device that does not sleep. An error where there may be one that could not be
+/// read.
+pub(super) fn hwmon(machine: &mut dyn Machine, device: &Found) -> Result<Option<Hwmon>, Gap> {
     let parent = device.file("hwmon");
-    let mut folders = names(machine, &parent).ok()?;
+    let mut folders = names(machine, &parent)?;
+    let mut unread = None;
     // hwmon10 comes after hwmon9.
     folders.sort_by_key(|name| (name.len(), name.clone()));
     for name in folders {
         let folder = format!("{parent}/{name}");
         let said = small(machine, &format!("{folder}/name"));
+        if let Err(gap) = said {
+            unread = unread.or(Some(gap));
+            continue;
+        }
         if said.is_ok_and(|said| said == device.driver_name) {
-            let attributes: BTreeSet<Text> = names(machine, &folder).ok()?.into_iter().collect();
+            let attributes: BTreeSet<Text> = names(machine, &folder)?.into_iter().collect();
             let mut labels = BTreeMap::new();
             for attribute in &attributes {
                 let Some(channel) = attribute.strip_suffix("_label") else {
@@ -321,14 +364,14 @@ pub(super) fn hwmon(machine: &mut dyn Machine, device: &Found) -> Option<Hwmon> 
                     labels.insert(channel.into(), label);
                 }
             }
-            return Some(Hwmon {
+            return Ok(Some(Hwmon {
                 folder,
                 attributes,
                 labels,
-            });
+            }));
         }
     }
-    None
+    unread.map_or(Ok(None), Err)
 }
 
 /// A small text without the white space around it.

@@ -115,6 +115,8 @@ pub(super) struct Readings<'a> {
     pub(super) now: Stamp,
     /// Why files that were not asked for were not.
     pub(super) unasked: Gap,
+    /// Why there is no file of the device: it has none, or what it has could not be listed.
+    pub(super) absent: Gap,
     /// Why there is no file of the hardware monitoring: it may not have been looked for yet.
     pub(super) unmonitored: Gap,
 }
@@ -168,7 +170,7 @@ impl Readings<'_> {
         read: impl FnOnce(&Files, &str) -> Answer<T>,
     ) -> Reading<Measured<T>> {
         let Some(path) = path else {
-            return self.missing(counter, Gap::NoCounter);
+            return self.missing(counter, self.absent);
         };
         match read(self.files, path) {
             Ok(Stamped { at, .. }) if self.files.hangs && self.now.ms_since(at) > SHOWN_FOR_MS => {

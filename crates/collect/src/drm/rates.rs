@@ -124,6 +124,7 @@ mod tests {
                 files: &files,
                 now: at,
                 unasked: Gap::Pending,
+                absent: Gap::NoCounter,
                 unmonitored: Gap::NoCounter,
             };
             let reading = rates.reading(readings, "energy", Some(&path));

@@ -56,6 +56,8 @@ pub(crate) struct Drm {
     pub(super) devices: BTreeMap<u32, DeviceState>,
     /// Nodes of devices that are not read, with their driver.
     pub(super) others: Vec<(Text, Driver, Text)>,
+    /// Nodes that do not tell whose they are, and why.
+    pub(super) unread: Vec<(Text, Gap)>,
     attribution: Attribution,
     pub(super) rows: Vec<Row>,
     /// The newest sweep's moment.
@@ -122,7 +124,9 @@ impl Drm {
             .map(|(slot, device)| (device.found.key.clone(), (slot, device)))
             .collect();
         self.others.clear();
-        for found in discovery::devices(machine, nodes) {
+        let discovered = discovery::devices(machine, nodes);
+        self.unread = discovered.unread;
+        for found in discovered.devices {
             if matches!(found.driver, Driver::Elsewhere | Driver::Display) {
                 let node = found.node.rsplit('/').next().unwrap_or(&found.node);
                 self.others
@@ -244,12 +248,15 @@ impl Drm {
             let mut texts = texts
                 .filter(|it| it.slot == *slot)
                 .filter_map(|it| it.text.as_ref().ok());
-            device.has_local_memory |= texts.any(|text| {
+            for text in &mut texts {
                 let driver = text.driver.as_deref();
-                text.regions.iter().any(|(name, region)| {
+                device.has_local_memory |= text.regions.iter().any(|(name, region)| {
                     place(driver, name) == Place::Device && matches!(region.here(), Some(Ok(1..)))
-                })
-            });
+                });
+                let mut engines = text.engines.values();
+                device.times_work |= engines.any(|it| it.busy_ns.is_some() || it.cycles.is_some());
+            }
+            device.establish_kind(&self.kfd);
         }
         let devices = &self.devices;
         let facts = |slot| devices.get(&slot).map_or(UNKNOWN, DeviceState::facts);
@@ -301,6 +308,8 @@ impl Drm {
             pid: holder.pid,
             start_ticks: holder.start_ticks,
             has_kfd: holder.has_kfd,
+            parent: holder.parent,
+            has_only_forked: holder.has_only_forked,
             keeps_sessions: holder.pid == 1 || SESSION_KEEPERS.contains(&&*holder.name),
             descriptors: descriptors.collect(),
         };
@@ -355,6 +364,8 @@ impl Drm {
             row.loads = Err(Gap::TimedOut);
             row.reasons = vec![Gap::TimedOut];
             row.vram_bounds = None;
+            row.vram_beyond = None;
+            row.system_beyond = None;
             row.displaced = None;
         }
     }

@@ -30,6 +30,8 @@ fn holder(pid: u32, descriptors: Vec<Descriptor>) -> Holder {
         pid,
         start_ticks: Some(1),
         has_kfd: false,
+        parent: None,
+        has_only_forked: false,
         keeps_sessions: false,
         descriptors,
     }

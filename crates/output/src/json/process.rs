@@ -204,6 +204,10 @@ fn memory(t: &mut Traces, charge: &Charge) -> v1::ChargeMemory {
         spill_bytes: t
             .charged("memory.spill_bytes", &memory.spill)
             .map(|it| it.0),
+        system_memory_role: match drm {
+            Some(drm) => Some(drm.kind.system_memory_role()),
+            None => t.absent("memory.system_memory_role", Gap::NotApplicable),
+        },
         commit_bytes: t.bytes("memory.commit_bytes", &memory.commit),
         paged_bytes: t.derived("memory.paged_bytes", &memory.paged, None),
         vram_resident_bytes: match drm {
@@ -264,6 +268,13 @@ fn kfd(now: Stamp, figures: &KfdFigures) -> v1::Kfd {
         vram_bytes: t.bytes("vram_bytes", &figures.vram),
         copy_pct: t.number("copy_pct", &figures.copy, |share| share.0),
         evicted_ms: t.measured("evicted_ms", &figures.evicted_ms, |ms| *ms),
+        charged: figures.standing.is_charged(),
+        uncharged_reason: if figures.standing.is_charged() {
+            t.absent("uncharged_reason", Gap::NotApplicable)
+        } else {
+            Some(figures.standing.id())
+        },
+        rule: figures.standing.sentence(),
         occupied_units: t.measured("occupied_units", &figures.occupied_units, |units| *units),
         provenance: traces.finish(),
     }

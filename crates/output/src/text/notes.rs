@@ -87,6 +87,7 @@ pub(super) struct Notes {
     gaps: Vec<(Gap, Fields)>,
     ages: Vec<(String, Fields)>,
     lower_bound: bool,
+    shared: bool,
     reported: bool,
     inferred: bool,
     foreign: bool,
@@ -101,6 +102,7 @@ impl Notes {
             gaps: Vec::new(),
             ages: Vec::new(),
             lower_bound: false,
+            shared: false,
             reported: false,
             inferred: rows.any(|(process, charge)| {
                 let vram = charge.memory.vram.known();
@@ -148,6 +150,11 @@ impl Notes {
     pub(super) const fn at_least(&mut self) -> &'static str {
         self.lower_bound = true;
         ">="
+    }
+
+    /// Notes that system memory stands under the heading of what is shared.
+    pub(super) const fn shared(&mut self) {
+        self.shared = true;
     }
 
     fn known(&mut self, field: &'static str, subject: &str, text: String, by: Provenance) -> Cell {
@@ -264,6 +271,10 @@ impl Notes {
             (self.inferred, "* = owner matched, ? = owner guessed"),
             (self.foreign, "H: = number on the host"),
             (self.lower_bound, ">= = at least, some rows have no size"),
+            (
+                self.shared,
+                "SHARED = system memory that the GPU uses, not overflow",
+            ),
             (pending, "\u{2026} = no answer yet"),
         ];
         legend.extend(marks.iter().filter_map(|(on, text)| on.then_some(*text)));

@@ -193,6 +193,8 @@ impl DrmDriver {
             pid,
             start_ticks: process.start_ticks,
             name: process.name.as_str().into(),
+            parent: process.parent,
+            has_only_forked: process.has_only_forked,
             has_kfd: nodes.values().any(|node| *node == Open::Kfd),
             descriptors: Vec::new(),
         };
