@@ -390,3 +390,25 @@ fn this_machine_is_searched_without_an_error() {
     let found = search(&mut driver, &plan(DeviceReads::default()));
     assert!(found.complete.is_some());
 }
+
+#[test]
+fn parent_and_whether_a_program_was_executed_are_told_of_a_holder() {
+    let tree = Tree::new();
+    let zeros = "0 ".repeat(11);
+    for (pid, flags) in [(7, 0x40_0000), (8, 0x40_0040)] {
+        let stat = format!("{pid} (a) b) S 3 {pid} {pid} 0 -1 {flags} {zeros}0 99 1 1 0\n");
+        tree.file(&format!("proc/{pid}/stat"), stat).holds(
+            pid,
+            5,
+            "/dev/dri/renderD128",
+            &said(10),
+        );
+    }
+    let found = search(&mut tree.driver(), &plan(reads()));
+    let told: Vec<_> = found
+        .holders
+        .iter()
+        .map(|it| (it.pid, it.parent, it.has_only_forked))
+        .collect();
+    assert_eq!(told, [(7, Some(3), false), (8, Some(3), true)]);
+}
