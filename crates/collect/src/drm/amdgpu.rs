@@ -224,7 +224,7 @@ pub(super) fn describe(
     if video.known().is_some() {
         // It is one figure for both.
         let both = Reading::missing(Gap::SharedEngine, sysfs("video_engine", readings.now));
-        (device.encoder, device.decoder) = (both.clone(), both);
+        (device.encoder, device.decoder) = (both, both);
     }
     device.sensors.extend([
         sensor("video_engine", "video engine", SensorUnit::Percent, video),

@@ -111,9 +111,10 @@ fn layout(
     let memory = rows.iter().map(|(_, charge)| &charge.memory);
     // Beside any device that is no card the word of all of them is the one that claims nothing.
     let mut labels = rows.iter().map(|(_, charge)| charge.system_label());
-    let system = match labels.any(|label| label == SHARED_LABEL) {
-        true => SHARED_LABEL,
-        false => SPILL_LABEL,
+    let system = if labels.any(|label| label == SHARED_LABEL) {
+        SHARED_LABEL
+    } else {
+        SPILL_LABEL
     };
     let mut layout = Layout {
         container: None,
@@ -159,9 +160,10 @@ fn head(layout: &Layout, width: usize) -> String {
     };
     title(layout.gpu, "GPU", 3);
     title(true, "VRAM  ", SIZE);
-    let system = layout.spill.unwrap_or_default();
-    // The longer one takes a column of the mark's, which such sizes do not have.
-    title(layout.spill.is_some(), &format!("{system:<7}"), SIZE);
+    if let Some(system) = layout.spill {
+        // The longer one takes a column of the mark's, which such sizes do not have.
+        title(true, &format!("{system:<7}"), SIZE);
+    }
     title(layout.paged, "PAGED  ", SIZE);
     title(layout.load.is_some(), "GPU%", layout.load.unwrap_or(4));
     if let Some(columns) = layout.container {
