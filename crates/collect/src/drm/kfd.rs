@@ -34,6 +34,8 @@ const COPY_EVERY_NS: u64 = 1_000_000_000;
 #[derive(Default)]
 pub(crate) struct Kfd {
     nodes: Vec<KfdNode>,
+    /// Nodes of which it cannot be told whose they are, and why of the first.
+    pub(super) unread: Option<(u32, Gap)>,
     nodes_due_ns: u64,
     /// Processes that have opened it, in the first PID namespace.
     pub(super) processes: Vec<u32>,
@@ -60,11 +62,16 @@ impl Kfd {
         if now.mono_ns >= self.nodes_due_ns {
             self.nodes_due_ns = now.mono_ns.saturating_add(TOPOLOGY_EVERY_NS);
             let found = names(machine, TOPOLOGY).unwrap_or_else(|_| Vec::new());
-            self.nodes = found
-                .iter()
-                .take(MAX_NODES)
-                .filter_map(|name| node(machine, name))
-                .collect();
+            self.nodes.clear();
+            self.unread = None;
+            for name in found.iter().take(MAX_NODES) {
+                let (node, gap) = node(machine, name);
+                self.nodes.extend(node);
+                if let Some(gap) = gap {
+                    let (count, first) = self.unread.unwrap_or((0, gap));
+                    self.unread = Some((count + 1, first));
+                }
+            }
         }
         self.processes.clear();
         if self.nodes.is_empty() || !self.may_look_up {
@@ -300,18 +307,21 @@ fn reading<T>(
     }
 }
 
-fn node(machine: &mut dyn Machine, name: &str) -> Option<KfdNode> {
+/// A node of a device, and why it cannot be told which one, where it cannot.
+fn node(machine: &mut dyn Machine, name: &str) -> (Option<KfdNode>, Option<Gap>) {
     let folder = format!("{TOPOLOGY}/{name}");
-    // Processors have the number 0.
-    let gpu_id: u32 = small(machine, &format!("{folder}/gpu_id"))
-        .ok()?
-        .parse()
-        .ok()?;
-    if gpu_id == 0 {
-        return None;
-    }
+    let gpu_id = small(machine, &format!("{folder}/gpu_id"))
+        .and_then(|text| text.parse::<u32>().map_err(|_| Gap::Malformed));
+    let gpu_id = match gpu_id {
+        // A processor.
+        Ok(0) => return (None, None),
+        Ok(gpu_id) => gpu_id,
+        Err(gap) => return (None, Some(gap)),
+    };
     // In some containers they cannot be read.
-    let properties = small(machine, &format!("{folder}/properties")).ok();
+    let properties = small(machine, &format!("{folder}/properties"));
+    let unread = properties.as_ref().err().copied();
+    let properties = properties.ok();
     let bank = small(machine, &format!("{folder}/mem_banks/0/properties")).ok();
     let number = |text: &Option<Text>, key: &str| property(text.as_deref()?, key);
     let place = number(&properties, "location_id").and_then(|location| {
@@ -324,12 +334,13 @@ fn node(machine: &mut dyn Machine, name: &str) -> Option<KfdNode> {
         })
     });
     let minor = number(&properties, "drm_render_minor").and_then(|minor| u32::try_from(minor).ok());
-    Some(KfdNode {
+    let node = KfdNode {
         gpu_id,
         render_minor: minor.filter(|minor| *minor > 0),
         place,
         bank: number(&bank, "size_in_bytes"),
-    })
+    };
+    (Some(node), unread)
 }
 
 /// A line `key value`.

@@ -105,6 +105,12 @@ impl Drm {
                 _ => None,
             })
             .chain(unread)
+            .chain(self.kfd.unread.map(|(count, gap)| {
+                format!(
+                    "{count} node(s) of ROCm's driver do not tell whose they are: {}",
+                    gap.sentence()
+                )
+            }))
             .collect();
         if shown.is_empty() {
             String::new()

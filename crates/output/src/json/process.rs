@@ -204,10 +204,6 @@ fn memory(t: &mut Traces, charge: &Charge) -> v1::ChargeMemory {
         spill_bytes: t
             .charged("memory.spill_bytes", &memory.spill)
             .map(|it| it.0),
-        system_memory_role: match drm {
-            Some(drm) => Some(drm.kind.system_memory_role()),
-            None => t.absent("memory.system_memory_role", Gap::NotApplicable),
-        },
         commit_bytes: t.bytes("memory.commit_bytes", &memory.commit),
         paged_bytes: t.derived("memory.paged_bytes", &memory.paged, None),
         vram_resident_bytes: match drm {
@@ -226,6 +222,7 @@ fn clients(now: Stamp, drm: &DrmClients) -> v1::DrmClients {
     let t = &mut traces;
     v1::DrmClients {
         clients: drm.clients,
+        system_memory_role: drm.kind.system_memory_role(),
         vram_unattributed_all: drm.reasons.iter().map(|gap| gap.code()).collect(),
         vram_at_least_bytes: t.at_least("vram_at_least_bytes", &drm.vram_bounds),
         displaced_vram_bytes: t.derived("displaced_vram_bytes", &drm.displaced, None),

@@ -135,7 +135,7 @@ fn system_memory_of_a_part_of_the_processor_is_shared_and_no_spill() {
     let role = |snapshot: &Snapshot, pid| {
         let document = document(snapshot);
         let charge = &json::process(&document, pid)["devices"][0];
-        charge["memory"]["system_memory_role"]
+        charge["drm"]["system_memory_role"]
             .as_str()
             .map(str::to_owned)
     };
@@ -357,6 +357,11 @@ fn a_pipe_in_place_of_any_file_is_told_as_such_and_never_waited_for() {
     let snapshot = look(folder.path());
     assert_eq!(snapshot.devices[0].memory.used.gap(), Some(Gap::NotRegular));
     assert_eq!(process(&snapshot, 200).name.gap(), Some(Gap::NotRegular));
+    pipe(&folder.at("sys/class/kfd/kfd/topology/nodes/1/gpu_id"));
+    let mut sources = look(folder.path()).sources.clone();
+    sources.retain(|source| source.id == "drm.fdinfo");
+    let detail = &sources[0].detail;
+    assert!(detail.contains("1 node(s) of ROCm's driver") && detail.contains("no regular file"));
     pipe(&folder.at(&format!("{CARD}/uevent")));
     let snapshot = look(folder.path());
     let text = notice(&snapshot, "node_unreadable").unwrap();

@@ -125,6 +125,9 @@ pub struct Charge {
 pub struct DrmClients {
     /// Openings of the device, copies of a descriptor counted once.
     pub clients: u32,
+    /// What `memory.spill_bytes` is: `spill` beside a card's own memory; `shared` where the device has none or only a
+    /// carve-out of the system's, so that it is no overflow; `unknown` where the kind of the device is.
+    pub system_memory_role: &'static str,
     /// Every reason why memory is not charged, the first one first.
     pub vram_unattributed_all: Vec<&'static str>,
     /// Device memory that is shared with nobody, where nothing can be charged, bytes.
@@ -203,11 +206,8 @@ pub struct Instance {
 pub struct ChargeMemory {
     /// Device memory.
     pub vram_bytes: Option<u64>,
-    /// GPU-accessible system memory; what it is stands in `system_memory_role`.
+    /// GPU-accessible system memory; what it is stands in `drm.system_memory_role`.
     pub spill_bytes: Option<u64>,
-    /// What `spill_bytes` is: `spill` beside a card's own memory; `shared` where the device has none or only a carve-out
-    /// of the system's, so that it is no overflow; `unknown` where the kind of the device is.
-    pub system_memory_role: Option<&'static str>,
     /// Committed (Windows).
     pub commit_bytes: Option<u64>,
     /// Committed but not resident.
