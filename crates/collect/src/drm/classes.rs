@@ -67,6 +67,11 @@ fn class(driver: &str, engine: &str) -> Class {
     }
 }
 
+/// Whether an engine takes both directions of video.
+pub(super) fn is_both_directions(driver: &str, engine: &str) -> bool {
+    class(driver, engine) == Class::Video
+}
+
 impl Columns {
     /// All of them missing for one reason.
     pub fn missing(gap: Gap) -> Self {

@@ -10,6 +10,7 @@ use raw::drm::{DeviceReads, DrmPlan, DrmSearch, DrmSweep, FIRST_RENDER_MINOR, Se
 use raw::{Machine, Published, Stamped};
 
 use super::attribution::{Attribution, Descriptor, DeviceFacts, Holder, Node, Row, Sample};
+use super::classes::is_both_directions;
 use super::device_state::DeviceState;
 use super::discovery::{self, Driver};
 use super::fdinfo::Fdinfo;
@@ -328,6 +329,15 @@ impl Drm {
                 {
                     let rows = rows.iter().filter(|row| row.slot == *slot);
                     described.visible_loads = visible_loads(rows, at);
+                    let driver = &device.found.driver_name;
+                    let mut engines = described.visible_loads.iter().map(|(name, _)| name);
+                    if engines.any(|name| is_both_directions(driver, name)) {
+                        for direction in [&mut described.encoder, &mut described.decoder] {
+                            if let Reading::Missing(missing) = direction {
+                                missing.gap = Gap::SharedEngine;
+                            }
+                        }
+                    }
                 }
                 (*slot, described)
             })

@@ -330,6 +330,13 @@ fn what_both_directions_of_video_share_is_named_as_the_reason() {
         for direction in [&engines.encode, &engines.decode] {
             assert_eq!(direction.gap(), Some(expected), "{name}");
         }
+        // Where only the sums over clients are known of the device, these name the engine.
+        for device in &snapshot.devices {
+            let mut loads = device.visible_loads.iter();
+            if loads.any(|(name, _)| matches!(&**name, "video" | "vcs")) {
+                assert_eq!(device.decoder.gap(), Some(Gap::SharedEngine), "{name}");
+            }
+        }
     }
     // The one figure that the card has of its video engines.
     let folder = machine("amd-card");
