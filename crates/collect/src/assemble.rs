@@ -103,7 +103,7 @@ fn measured(charge: &Charge) -> Option<Bytes> {
     let vram = || size(&charge.memory.vram);
     // A part of the processor has its memory in either place, and a model lies in both.
     match &charge.drm {
-        Some(drm) if drm.is_integrated => {
+        Some(drm) if drm.is_integrated() => {
             let system = size(&charge.memory.spill)?;
             if charge.memory.has_no_vram() {
                 Some(system)
@@ -280,7 +280,7 @@ mod tests {
         let radeon = model::sample::radeon();
         let charges = radeon.processes.iter().flat_map(|it| &it.charges);
         let mut charge = charges
-            .filter(|it| it.drm.as_ref().is_some_and(|drm| drm.is_integrated))
+            .filter(|it| it.drm.as_ref().is_some_and(|drm| drm.is_integrated()))
             .find(|it| it.memory.spill.known().is_some())
             .unwrap()
             .clone();

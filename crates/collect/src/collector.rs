@@ -473,6 +473,7 @@ fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
         driver: asleep!(),
         cuda: asleep!(),
         kind: DeviceKind::Unknown,
+        kind_evidence: None,
         virtualization: asleep!(),
         power_state: match power {
             Some(power) => Reading::measured(power, asleep),

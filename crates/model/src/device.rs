@@ -58,6 +58,21 @@ impl DeviceKind {
         }
     }
 
+    /// Whether its memory is a part of the system's.
+    pub const fn is_of_system(self) -> bool {
+        matches!(self, Self::Integrated | Self::Unified)
+    }
+
+    /// What the system memory is that the device can reach: `spill` beside a card's own memory, `shared` where there
+    /// is no other or only a carve-out of it, `unknown`.
+    pub const fn system_memory_role(self) -> &'static str {
+        match self {
+            Self::Discrete => "spill",
+            Self::Integrated | Self::Unified => "shared",
+            Self::Unknown => "unknown",
+        }
+    }
+
     /// For a person; nothing of a device with memory of its own.
     pub const fn label(self) -> Option<&'static str> {
         match self {
@@ -138,8 +153,10 @@ pub struct Device {
     pub driver: Reading<Measured<Text>>,
     /// Highest CUDA version the driver supports, e.g. `13.0`.
     pub cuda: Reading<Measured<Text>>,
-    /// Memory architecture.
+    /// Memory architecture. Never a default: where nothing decides it is [`DeviceKind::Unknown`].
     pub kind: DeviceKind,
+    /// What decided the kind, in the source's own spelling; `None` where nothing did.
+    pub kind_evidence: Option<&'static str>,
     /// How it reaches this system.
     pub virtualization: Reading<Measured<Virtualization>>,
     /// Power state as the kernel tells it, without touching the device.
@@ -250,9 +267,14 @@ impl SensorUnit {
 impl Device {
     /// What is particular about it, for a person: its memory, and how it reaches this system.
     pub fn labels(&self) -> impl Iterator<Item = &'static str> {
-        let virtualization = self.virtualization.value().copied();
-        let virtualization = virtualization.and_then(Virtualization::label);
+        let virtualization = self.virtualization_label();
         self.kind.label().into_iter().chain(virtualization)
+    }
+
+    /// How it reaches this system, where that is anything particular.
+    pub fn virtualization_label(&self) -> Option<&'static str> {
+        let virtualization = self.virtualization.value().copied();
+        virtualization.and_then(Virtualization::label)
     }
 
     /// Its instances, without the slots that were refused.

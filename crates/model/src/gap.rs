@@ -18,6 +18,8 @@ pub enum Gap {
     Permission,
     /// The thing asked for does not exist.
     NotPresent,
+    /// In place of a file there is a folder, a pipe, a device or a loop of links, which is not opened.
+    NotRegular,
     /// The driver lists the process but hides the size.
     HiddenByDriver,
     /// The device has fallen off the bus or was reset.
@@ -98,6 +100,10 @@ pub enum Gap {
     PowerUnknown,
     /// Work submitted past the kernel (`ROCm`), which it does not time.
     Kfd,
+    /// No open node of the device has a line of engine time: whether work on it is timed is not known.
+    NoEngineLine,
+    /// One engine, or one number, for both directions of video.
+    SharedEngine,
     /// The process listens in its own network namespace, and nothing on this machine's loopback leads there.
     OtherNetwork,
     /// The same, but a forwarder may lead there, which cannot be shown.
@@ -143,6 +149,11 @@ impl Gap {
             ),
             Self::Permission => ("permission", "the rights to read it are missing", None),
             Self::NotPresent => ("not_present", "it does not exist here", None),
+            Self::NotRegular => (
+                "not_regular_file",
+                "unreadable: in its place is no regular file but a folder, a pipe, a device or a loop of links",
+                None,
+            ),
             Self::HiddenByDriver => (
                 "hidden_by_driver",
                 "the driver lists the process but not its size",
@@ -295,6 +306,16 @@ impl Gap {
                 "ROCm submits work past the kernel, which therefore does not time it",
                 None,
             ),
+            Self::NoEngineLine => (
+                "no_engine_line",
+                "nothing open on the device has a line of engine time, so whether work is timed is not known",
+                None,
+            ),
+            Self::SharedEngine => (
+                "shared_engine",
+                "decoding and encoding are not told apart here: both are the load of the engine \"video\"",
+                None,
+            ),
             Self::OtherNetwork => (
                 "other_network",
                 "it listens in its own network namespace; not published on this machine's loopback",
@@ -319,6 +340,7 @@ impl Gap {
         Self::SymbolAbsent,
         Self::Permission,
         Self::NotPresent,
+        Self::NotRegular,
         Self::HiddenByDriver,
         Self::GpuLost,
         Self::DriverError(0),
@@ -359,6 +381,8 @@ impl Gap {
         Self::LeftAlone,
         Self::PowerUnknown,
         Self::Kfd,
+        Self::NoEngineLine,
+        Self::SharedEngine,
         Self::OtherNetwork,
         Self::UnprovenForward,
     ];

@@ -19,6 +19,7 @@ pub mod device;
 pub mod gap;
 pub mod ids;
 pub mod inspection;
+pub mod kfd;
 pub mod matching;
 pub mod mig;
 pub mod names;
@@ -43,11 +44,12 @@ pub use device::{
 };
 pub use gap::Gap;
 pub use ids::{DeviceKey, PciAddress, PidSpace, ProcessKey, Stamp};
+pub use kfd::{KfdFigures, KfdStanding};
 pub use matching::{MatchReason, PidMark, PidMatch};
 pub use mig::{MigAttributes, MigInstance, MigMemory, MigMode};
 pub use process::{
     Charge, Charged, ChargedBytes, ChargedPercent, Container, ContainerName, DriverLists,
-    DrmClients, DrmRegion, Engines, KfdFigures, Process, ProcessMemory, Runtime,
+    DrmClients, DrmRegion, Engines, Process, ProcessMemory, Runtime, SHARED_LABEL, SPILL_LABEL,
 };
 pub use reading::{
     Estimated, InferenceBasis, Inferred, Measured, Method, Missing, Provenance, Reading, Reported,

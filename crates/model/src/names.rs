@@ -29,6 +29,21 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(shows_nothing)
 }
 
+/// Characters of a name that are kept. The longest names of products that are known have about 60; what is longer is no
+/// name, and would push everything else off a line.
+pub const MOST_OF_NAME: usize = 80;
+
+/// A name of bounded length: what is longer ends in an ellipsis.
+pub fn bounded(name: &str) -> std::borrow::Cow<'_, str> {
+    match name.char_indices().nth(MOST_OF_NAME) {
+        None => name.into(),
+        Some(_) => {
+            let kept: String = name.chars().take(MOST_OF_NAME - 1).collect();
+            format!("{}\u{2026}", kept.trim_end()).into()
+        }
+    }
+}
+
 /// The name in a text, without what shows nothing at its ends; none where nothing of it can be seen. Firmware leaves
 /// blanks or NUL bytes where a maker has filled in no name.
 pub fn name_in(text: &str) -> Option<&str> {
@@ -39,6 +54,16 @@ pub fn name_in(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_bounded_in_characters_and_says_that_it_was_longer() {
+        assert_eq!(bounded("Radeon"), "Radeon");
+        let most = "ä".repeat(MOST_OF_NAME);
+        assert_eq!(bounded(&most), most);
+        let cut = bounded(&"カ".repeat(300)).into_owned();
+        assert_eq!(cut.chars().count(), MOST_OF_NAME);
+        assert!(cut.ends_with('\u{2026}'));
+    }
 
     #[test]
     fn a_text_of_which_nothing_can_be_seen_is_no_name() {

@@ -1,8 +1,10 @@
 //! One process that holds GPU memory or uses GPU engines.
 
 use crate::Text;
+use crate::device::DeviceKind;
 use crate::gap::Gap;
 use crate::ids::{ProcessKey, Stamp};
+use crate::kfd::KfdFigures;
 use crate::matching::PidMatch;
 use crate::reading::{
     Estimated, InferenceBasis, Inferred, Measured, Provenance, Reading, Reported,
@@ -57,6 +59,11 @@ pub struct Process {
     /// Why a model server was not asked; `None` where it was, or is none.
     pub server_unasked: Option<Gap>,
 }
+
+/// Headings of system memory that a device can reach.
+pub const SPILL_LABEL: &str = "SPILL";
+/// See [`SPILL_LABEL`].
+pub const SHARED_LABEL: &str = "SHARED";
 
 /// Rules that guess: what only a name hints at.
 const NAME_HINT: &str = "name_hint";
@@ -179,8 +186,9 @@ pub struct Charge {
 pub struct DrmClients {
     /// Openings of the device, copies of a descriptor counted once.
     pub clients: u32,
-    /// Whether the device's memory is system memory, so that both sizes together are what the process holds.
-    pub is_integrated: bool,
+    /// How the device's memory relates to the system's. Of anything but a card the reachable system memory is no
+    /// overflow of anything.
+    pub kind: DeviceKind,
     /// Why memory is not charged, the first reason first.
     pub reasons: Vec<Gap>,
     /// Device memory its clients have, shared or not. For reference: never to be added up.
@@ -199,6 +207,19 @@ pub struct DrmClients {
     pub kfd: Option<KfdFigures>,
 }
 
+impl DrmClients {
+    /// Whether the device's memory is system memory, so that both sizes together are what the process holds.
+    pub const fn is_integrated(&self) -> bool {
+        self.kind.is_of_system()
+    }
+
+    /// What is certainly its own of the device's memory where nothing can be charged and both bounds are the same:
+    /// derived, and in no sum.
+    pub fn exact_vram(&self) -> Option<&Estimated<Bytes>> {
+        self.vram_bounds.known().filter(|own| own.low == own.high)
+    }
+}
+
 /// What all clients of a process have in one region of memory. For reference: never to be added up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrmRegion {
@@ -210,20 +231,6 @@ pub struct DrmRegion {
     pub shared: Reading<Measured<Bytes>>,
     /// What is there now.
     pub resident: Reading<Measured<Bytes>>,
-}
-
-/// What the AMD compute driver says of one process on one device. Its memory is part of what the nodes say, and is
-/// never added to it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KfdFigures {
-    /// Memory allocated as device memory.
-    pub vram: Reading<Measured<Bytes>>,
-    /// Share of time in which a copy engine worked for its queues.
-    pub copy: Reading<Measured<Percent>>,
-    /// Time its queues were off the device for lack of memory, milliseconds since they were made.
-    pub evicted_ms: Reading<Measured<u64>>,
-    /// Compute units with work of it at this moment.
-    pub occupied_units: Reading<Measured<u32>>,
 }
 
 /// A value of one process on one device: measured with its owner, or measured with an inferred owner.
@@ -296,7 +303,8 @@ impl<T: Copy> Charged<T> {
 pub struct ProcessMemory {
     /// Device memory.
     pub vram: Reading<ChargedBytes>,
-    /// GPU-accessible system memory. Not proof of overflow.
+    /// GPU-accessible system memory. Not proof of overflow, and of a part of the processor none at all
+    /// ([`DeviceKind::system_memory_role`]).
     pub spill: Reading<ChargedBytes>,
     /// Committed by the process, resident or not (Windows).
     pub commit: Reading<Measured<Bytes>>,
@@ -337,6 +345,15 @@ pub struct Engines {
 }
 
 impl Charge {
+    /// The heading of its system memory: on a card what did not fit or was put there, elsewhere the memory it shares
+    /// with the system.
+    pub fn system_label(&self) -> &'static str {
+        match &self.drm {
+            Some(drm) if drm.kind != DeviceKind::Discrete => SHARED_LABEL,
+            _ => SPILL_LABEL,
+        }
+    }
+
     /// The same measured values with an owner that was inferred in this way.
     #[must_use]
     pub fn inferred(mut self, basis: InferenceBasis) -> Self {

@@ -57,7 +57,7 @@ fn regular(path: &str) -> Result<Metadata, Gap> {
     if meta.is_file() {
         Ok(meta)
     } else {
-        Err(Gap::NotPresent)
+        Err(Gap::NotRegular)
     }
 }
 
@@ -154,13 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_not_present() {
+    fn a_folder_is_told_apart_from_what_is_not_there() {
         let folder = env!("CARGO_MANIFEST_DIR");
-        for path in [folder, "/no/such/file", ""] {
-            assert!(
-                matches!(read(&file(path, 0, 1)), Err(Gap::NotPresent)),
-                "{path}"
-            );
+        for (path, gap) in [
+            (folder, Gap::NotRegular),
+            ("/no/such/file", Gap::NotPresent),
+            ("", Gap::NotPresent),
+        ] {
+            assert_eq!(read(&file(path, 0, 1)).err(), Some(gap), "{path}");
         }
     }
 }

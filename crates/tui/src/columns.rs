@@ -227,9 +227,7 @@ impl Column {
                 }
             }),
             Self::Model => model_name(process, cells, look),
-            Self::Vram => charge_figure(row, look, |charge| {
-                figure::charged(&charge.memory.vram, look)
-            }),
+            Self::Vram => charge_figure(row, look, |charge| figure::vram(charge, look)),
             Self::Spill => charge_figure(row, look, |charge| {
                 figure::charged(&charge.memory.spill, look)
             }),

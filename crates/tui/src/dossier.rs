@@ -4,7 +4,7 @@ mod charges;
 mod model;
 mod server;
 
-use ::model::{Charge, Container, PidMark, Process, Reading, Snapshot};
+use ::model::{Charge, Container, DeviceKind, PidMark, Process, Reading, Snapshot};
 use ratatui::text::Line;
 
 use crate::columns::{self, Row};
@@ -120,7 +120,7 @@ fn fact(it: &mut Paragraph, name: &str, figure: &Figure, look: Look) {
 
 fn memory_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
     let mut it = labelled("VRAM", look);
-    let vram = figure::charged(&charge.memory.vram, look);
+    let vram = figure::vram(charge, look);
     put(&mut it, "", &vram, look);
     match &charge.memory.vram {
         Reading::Known(known) => {
@@ -144,8 +144,15 @@ fn memory_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
             it.put(format!(" {}", missing.gap.sentence()), look.dim());
         }
     }
+    if charge
+        .drm
+        .as_ref()
+        .is_some_and(|drm| drm.kind == DeviceKind::Integrated)
+    {
+        it.put(" (the carve-out)", look.dim());
+    }
     let spill = figure::charged(&charge.memory.spill, look);
-    fact(&mut it, "SPILL", &spill, look);
+    fact(&mut it, charge.system_label(), &spill, look);
     fact(
         &mut it,
         "GPU%",

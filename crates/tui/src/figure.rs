@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use model::{
-    Bytes, BytesPerSecond, Charged, ChargedBytes, ChargedPercent, Estimated, Gap, Measured,
+    Bytes, BytesPerSecond, Charge, Charged, ChargedBytes, ChargedPercent, Estimated, Gap, Measured,
     Percent, PidMark, Reading, Reported,
 };
 
@@ -64,6 +64,19 @@ pub(crate) fn measured<T>(
 /// A size on a device with the mark of a matched owner.
 pub(crate) fn charged(reading: &Reading<ChargedBytes>, look: Look) -> Figure {
     marked(owned(reading, look, |value| size(*value)), reading)
+}
+
+/// The device memory of a charge; where nothing can be charged and its bounds are the same, that in the class of what is
+/// derived.
+pub(crate) fn vram(charge: &Charge, look: Look) -> Figure {
+    let exact = charge.drm.as_ref().and_then(|drm| drm.exact_vram());
+    match (charge.memory.vram.known(), exact) {
+        (None, Some(own)) => Figure {
+            text: output::format::estimate(own.low, own.high).into(),
+            class: Class::Estimated,
+        },
+        _ => charged(&charge.memory.vram, look),
+    }
 }
 
 /// A load on a device with the mark of a matched owner.

@@ -163,7 +163,7 @@ fn groups(row: Row<'_>) -> Vec<Group> {
     let mut groups = Groups(Vec::new());
     if let Some(charge) = row.charge {
         groups.add("VRAM", &charge.memory.vram);
-        groups.add("SPILL", &charge.memory.spill);
+        groups.add(charge.system_label(), &charge.memory.spill);
         groups.add("commit", &charge.memory.commit);
         groups.add("paged", &charge.memory.paged);
         for (name, reading) in engines(charge) {

@@ -64,33 +64,68 @@ pub(super) fn reads(found: &Found, hwmon: Option<&Hwmon>) -> (Vec<Text>, Vec<Tex
     (here(&ALWAYS), awake)
 }
 
-/// Whether the device is a card or a part of the processor. The size of the memory does not tell: a processor may
-/// have 96 GiB set apart.
-pub(super) fn kind(
-    found: &Found,
-    hwmon: Option<&Hwmon>,
-    vendor: Option<&str>,
-    shares_bank: bool,
-) -> DeviceKind {
-    // The driver has this label on processors only.
-    if hwmon.is_some_and(|hwmon| {
-        hwmon
-            .labels
-            .get("in1")
-            .is_some_and(|label| &**label == "vddnb")
-    }) {
-        return DeviceKind::Integrated;
-    }
-    let card_only = found.has("mem_busy_percent") || found.has("pcie_bw");
-    let monitored = hwmon.is_some_and(|hwmon| hwmon.has("fan1_input") || hwmon.has("freq2_input"));
-    let named = vendor.is_some_and(|vendor| !vendor.is_empty() && vendor != "unknown");
-    if card_only || monitored || named {
-        DeviceKind::Discrete
-    } else if shares_bank {
-        DeviceKind::Integrated
-    } else {
-        DeviceKind::Unknown
-    }
+/// Label of the processor's own voltage, which the driver shows of processors only.
+const PROCESSOR_LABEL: &str = "vddnb";
+
+/// What is known of a device that tells a card from a part of the processor.
+pub(super) struct KindFacts<'a> {
+    pub(super) hwmon: Option<&'a Hwmon>,
+    /// Whether its table `gpu_metrics` is one of processors.
+    pub(super) has_processor_table: bool,
+    /// Maker of its memory.
+    pub(super) memory_vendor: Option<&'a str>,
+    /// Whether its memory bank at the compute driver is all of the system memory that it can reach.
+    pub(super) shares_bank: bool,
+}
+
+/// Whether the device is a card or a part of the processor, and what decided it, the surest first. The size of the
+/// memory does not tell: a processor may have 96 GiB set apart. Where nothing tells, nothing is taken for granted.
+pub(super) fn kind(found: &Found, facts: &KindFacts<'_>) -> (DeviceKind, Option<&'static str>) {
+    let label = facts.hwmon.and_then(|hwmon| hwmon.labels.get("in1"));
+    let monitored = |name| facts.hwmon.is_some_and(|hwmon| hwmon.has(name));
+    let is_named = |vendor: &str| !vendor.is_empty() && vendor != "unknown";
+    let signs = [
+        (
+            label.is_some_and(|label| &**label == PROCESSOR_LABEL),
+            DeviceKind::Integrated,
+            "hwmon in1_label vddnb",
+        ),
+        (
+            facts.has_processor_table,
+            DeviceKind::Integrated,
+            "gpu_metrics format of processors",
+        ),
+        (
+            found.has("mem_busy_percent"),
+            DeviceKind::Discrete,
+            "mem_busy_percent",
+        ),
+        (found.has("pcie_bw"), DeviceKind::Discrete, "pcie_bw"),
+        (
+            monitored("fan1_input"),
+            DeviceKind::Discrete,
+            "hwmon fan1_input",
+        ),
+        (
+            monitored("freq2_input"),
+            DeviceKind::Discrete,
+            "hwmon freq2_input",
+        ),
+        (
+            facts.memory_vendor.is_some_and(is_named),
+            DeviceKind::Discrete,
+            "mem_info_vram_vendor",
+        ),
+        (
+            facts.shares_bank,
+            DeviceKind::Integrated,
+            "KFD memory bank, which is mem_info_gtt_total",
+        ),
+    ];
+    let first = signs.into_iter().find(|(holds, ..)| *holds);
+    first.map_or((DeviceKind::Unknown, None), |(_, kind, evidence)| {
+        (kind, Some(evidence))
+    })
 }
 
 /// Fills in what the files say. `video_moved` says whether the video load of `gpu_metrics` has ever been above 0.
@@ -186,6 +221,11 @@ pub(super) fn describe(
     let video = or(share("vcn_busy_percent").map(|share| share.0), || {
         metrics.video(video_moved)
     });
+    if video.known().is_some() {
+        // It is one figure for both.
+        let both = Reading::missing(Gap::SharedEngine, sysfs("video_engine", readings.now));
+        (device.encoder, device.decoder) = (both, both);
+    }
     device.sensors.extend([
         sensor("video_engine", "video engine", SensorUnit::Percent, video),
         sensor("fan_speed", "fan", SensorUnit::TurnsPerMinute, fan),
@@ -249,6 +289,7 @@ fn or<T>(
     let second = second();
     let has_file = second.gap().is_some_and(|gap| gap != Gap::NoCounter);
     let is_absent = first.gap() == Some(Gap::NoCounter);
+    // What a file says counts; that there is none says less.
     if second.known().is_some() || (is_absent && has_file) {
         second
     } else {
@@ -298,7 +339,7 @@ struct Table<'a> {
 impl<'a> Table<'a> {
     fn of(readings: &Readings<'a>, path: Option<Text>) -> Self {
         let metrics = match path {
-            None => Err(Gap::NoCounter),
+            None => Err(readings.absent),
             Some(path) => readings.files.bytes(&path).and_then(|bytes| {
                 Ok(Stamped {
                     at: bytes.at,

@@ -46,6 +46,10 @@ pub struct Holder {
     pub start_ticks: Option<u64>,
     /// Whether it has `/dev/kfd` open.
     pub has_kfd: bool,
+    /// Its parent; `None` where that cannot be told.
+    pub parent: Option<u32>,
+    /// Whether it was forked and has executed no program since (`PF_FORKNOEXEC` of its flags).
+    pub has_only_forked: bool,
     /// Whether it opens display nodes for others and keeps a copy, as session managers do.
     pub keeps_sessions: bool,
     /// Its descriptors.
@@ -101,6 +105,10 @@ pub struct Row {
     pub displaced: Option<u64>,
     /// Memory by region. For reference, as above.
     pub regions: BTreeMap<String, RegionSums>,
+    /// What its clients have of device memory and how much of that there is, bytes, where the first is more.
+    pub vram_beyond: Option<(u64, u64)>,
+    /// The same of system memory.
+    pub system_beyond: Option<(u64, u64)>,
     /// Load by engine class as the driver names it, percent, 0 to 100.
     pub loads: Result<Loads, Gap>,
     /// Clients.
@@ -169,6 +177,7 @@ struct Before {
     searched_ns: u64,
     is_complete: bool,
     clients: BTreeSet<ClientId>,
+    holders: BTreeSet<ProcessId>,
     /// Processes of which a part could not be read.
     incomplete: BTreeSet<ProcessId>,
     unreadable: BTreeSet<u32>,
@@ -177,7 +186,11 @@ struct Before {
 impl Attribution {
     /// Takes in what was seen, and says whose it is. `facts`: what is known of a device.
     pub fn take(&mut self, sample: &Sample, facts: impl Fn(u32) -> DeviceFacts) -> Vec<Row> {
-        let parts = parts(sample);
+        let mut parts = parts(sample);
+        for (heir, of_parent) in self.heirs(sample) {
+            parts
+                .retain(|(holder, slot), part| *holder != heir || !part.is_copy(&of_parent, *slot));
+        }
         let mut owners: BTreeMap<ClientId, BTreeSet<ProcessId>> = BTreeMap::new();
         for ((process, _), part) in &parts {
             for client in part.clients.keys() {
@@ -251,6 +264,7 @@ impl Attribution {
             searched_ns: sample.searched_ns,
             is_complete: sample.is_complete,
             clients: owners.into_keys().collect(),
+            holders: sample.holders.iter().map(Holder::process).collect(),
             incomplete,
             unreadable: sample.unreadable.iter().copied().collect(),
         });
@@ -281,6 +295,27 @@ impl Attribution {
         sum
     }
 
+    /// Processes that hold nothing but what a fork has left them with, and their parents' clients: forked since the
+    /// search before, by a process that holds the same, and not yet another program. They are about to execute one, which
+    /// closes what they hold, or to end. Whoever is still there the next time is a holder like any other.
+    fn heirs(&self, sample: &Sample) -> Vec<(ProcessId, BTreeSet<ClientId>)> {
+        let Some(before) = self.before.as_ref().filter(|it| it.is_complete) else {
+            return Vec::new();
+        };
+        let is_new = |holder: &Holder| {
+            !before.holders.contains(&holder.process()) && !before.unreadable.contains(&holder.pid)
+        };
+        let forked = sample.holders.iter();
+        let forked = forked.filter(|holder| holder.has_only_forked && is_new(holder));
+        let heir = |holder: &Holder| {
+            let mut holders = sample.holders.iter();
+            let parent = holders.find(|it| Some(it.pid) == holder.parent)?;
+            // A chain of forks has nobody in it who is sure to own anything.
+            (!parent.has_only_forked).then(|| (holder.process(), parent.clients()))
+        };
+        forked.filter_map(heir).collect()
+    }
+
     /// What is known of a client without counters from the time before.
     fn newcomer(&self, process: ProcessId, client: ClientId) -> Newcomer {
         match &self.before {
@@ -296,6 +331,17 @@ impl Attribution {
             Some(before) if before.clients.contains(&client) => Newcomer::FirstSample,
             Some(before) => Newcomer::OpenedSince(before.searched_ns),
         }
+    }
+}
+
+impl Holder {
+    fn process(&self) -> ProcessId {
+        (self.pid, self.start_ticks)
+    }
+
+    fn clients(&self) -> BTreeSet<ClientId> {
+        let of_text = |it: &Descriptor| Some((it.slot, it.text.as_ref().ok()?.client?.ok()?));
+        self.descriptors.iter().filter_map(of_text).collect()
     }
 }
 
@@ -375,6 +421,15 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// Whether all of it are these clients, every text of them read.
+    fn is_copy(&self, clients: &BTreeSet<ClientId>, slot: u32) -> bool {
+        let mut own = self.clients.keys();
+        self.nameless.is_empty()
+            && !self.reasons.contains(&Gap::Incomplete)
+            && !self.clients.is_empty()
+            && own.all(|client| client.0 == slot && clients.contains(client))
+    }
+
     /// Whether its clients together have more than there is.
     fn is_beyond(&self, limits: Limits) -> bool {
         let texts: Vec<&Fdinfo> = self.texts().collect();
@@ -429,6 +484,8 @@ impl<'a> Part<'a> {
             vram_wanted: sizes::wanted(&texts),
             vram_bounds: bounded.then(|| sizes::vram_bounds(&texts)).flatten(),
             regions: sizes::by_region(&texts),
+            vram_beyond: sizes::beyond(&texts, Place::Device, limits),
+            system_beyond: sizes::beyond(&texts, Place::System, limits),
             displaced: single.then(|| sizes::displaced(&texts)).flatten(),
             loads,
             clients: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use model::{
     Bytes, Charge, ChargedBytes, DeviceKind, DriverLists, DrmClients, DrmRegion, Engines,
-    Estimated, Gap, Measured, Method, Percent, ProcessMemory, Provenance, Reading, Source, Stamp,
+    Estimated, Gap, KfdFigures, KfdStanding, Measured, Method, Percent, ProcessMemory, Provenance,
+    Reading, Source, Stamp,
 };
 
 use super::attribution::Row;
@@ -46,7 +47,7 @@ impl Drm {
                 is_holder: true,
                 at,
             };
-            charges.push((process, self.charge(*index, device, row, at, now)));
+            charges.push((process, self.charge(*index, device, row, None, (at, now))));
         }
         for unseen in self.unseen_rows(now) {
             let row = &unseen.row;
@@ -55,7 +56,7 @@ impl Drm {
             else {
                 continue;
             };
-            let mut charge = self.charge(*index, device, row, now, now);
+            let mut charge = self.charge(*index, device, row, Some(unseen.standing), (now, now));
             if let Some(vram) = unseen.charged {
                 charge.memory.vram = Reading::Known(ChargedBytes::Measured(vram));
             }
@@ -70,13 +71,15 @@ impl Drm {
         charges
     }
 
+    /// The charge of a row. `standing`: what became of the compute driver's count, where the row has no client that
+    /// can be seen.
     fn charge(
         &self,
         device_index: u32,
         device: &DeviceState,
         row: &Row,
-        at: Stamp,
-        now: Stamp,
+        standing: Option<KfdStanding>,
+        (at, now): (Stamp, Stamp),
     ) -> Charge {
         let driver = row.driver.as_deref().unwrap_or(&device.found.driver_name);
         let counters = counters(driver);
@@ -100,8 +103,18 @@ impl Drm {
         let is_asleep = device.why_left_alone() == Some(Gap::Asleep);
         let columns = match &row.loads {
             Ok(_) if is_asleep => Columns::missing(Gap::Asleep),
+            // amdgpu leaves out engines that have done nothing: no line is no work, where it is known to time any.
+            Ok(loads) if loads.is_empty() && driver == "amdgpu" && !device.times_work => {
+                Columns::missing(Gap::NoEngineLine)
+            }
             Ok(loads) => Columns::of(driver, device.video(), loads),
             Err(gap) => Columns::missing(*gap),
+        };
+        let engines = match &row.loads {
+            Ok(loads) if loads.is_empty() && driver == "amdgpu" => {
+                "no drm-engine-* line: amdgpu leaves out engines that did nothing"
+            }
+            _ => counters.engines,
         };
         let load = |load: Result<f64, Gap>, counter| match load {
             Ok(percent) => Reading::owned(Percent(percent), fdinfo(counter)),
@@ -125,7 +138,18 @@ impl Drm {
             })
         };
         let none = |counter| Reading::missing(Gap::NoCounter, fdinfo(counter));
+        let standing = standing.unwrap_or(match row.vram {
+            Ok(_) => KfdStanding::InClients,
+            Err(_) => KfdStanding::ClientsUncharged,
+        });
         let kfd = self.kfd.figures(device, row.pid, now);
+        let kfd = kfd.map(|figures| KfdFigures {
+            standing: match figures.vram {
+                Reading::Known(_) => standing,
+                Reading::Missing(_) => KfdStanding::NoFigure,
+            },
+            ..figures
+        });
         Charge {
             device_index,
             lists: DriverLists::default(),
@@ -136,21 +160,21 @@ impl Drm {
                 paged: Reading::missing(Gap::NoCounter, fdinfo("no counter on Linux")),
             },
             engines: Engines {
-                busiest: load(columns.busiest, counters.engines),
-                graphics: load(columns.graphics, counters.engines),
-                compute: load(columns.compute, counters.engines),
+                busiest: load(columns.busiest, engines),
+                graphics: load(columns.graphics, engines),
+                compute: load(columns.compute, engines),
                 memory: Reading::missing(Gap::NoCounter, fdinfo("no memory activity by process")),
-                copy: load(columns.copy, counters.engines),
-                encode: load(columns.encode, counters.engines),
-                decode: load(columns.decode, counters.engines),
-                jpeg: load(columns.jpeg, counters.engines),
+                copy: load(columns.copy, engines),
+                encode: load(columns.encode, engines),
+                decode: load(columns.decode, engines),
+                jpeg: load(columns.jpeg, engines),
                 ofa: Reading::missing(Gap::NoCounter, fdinfo("no optical flow engine")),
-                video: load(columns.video, counters.engines),
+                video: load(columns.video, engines),
             },
             instance: None,
             drm: Some(Box::new(DrmClients {
                 clients: row.clients,
-                is_integrated: is_integrated(device.kind),
+                kind: device.kind,
                 reasons: row.reasons.clone(),
                 vram_resident: reference(row.vram_resident, counters.vram),
                 system_resident: reference(row.system_resident, counters.system),
@@ -161,7 +185,11 @@ impl Drm {
                     None => Reading::missing(Gap::NotApplicable, derived("resident - shared")),
                 },
                 displaced: match row.displaced {
-                    Some(bytes) => estimated(bytes, bytes, "drm-total-vram - drm-resident-vram"),
+                    Some(bytes) if device.kind == DeviceKind::Discrete => {
+                        estimated(bytes, bytes, "drm-total-vram - drm-resident-vram")
+                    }
+                    // Only a card has a memory that anything can be pushed out of.
+                    Some(_) => Reading::missing(Gap::NotApplicable, derived("drm-total-vram")),
                     None => Reading::missing(Gap::NoCounter, derived("drm-total-vram")),
                 },
                 other_engines: columns
@@ -185,10 +213,6 @@ impl Drm {
     }
 }
 
-const fn is_integrated(kind: DeviceKind) -> bool {
-    matches!(kind, DeviceKind::Integrated | DeviceKind::Unified)
-}
-
 /// The moment of a text on both clocks, from that of its sweep.
 fn stamp(sweep: Stamp, at_ns: u64) -> Stamp {
     let earlier_us = i64::try_from(sweep.mono_ns.saturating_sub(at_ns) / 1000).unwrap_or(i64::MAX);
@@ -199,13 +223,13 @@ fn stamp(sweep: Stamp, at_ns: u64) -> Stamp {
 }
 
 /// Keys of a driver's texts, as they are named to people.
-struct Counters {
-    vram: &'static str,
-    system: &'static str,
+pub(super) struct Counters {
+    pub(super) vram: &'static str,
+    pub(super) system: &'static str,
     engines: &'static str,
 }
 
-fn counters(driver: &str) -> Counters {
+pub(super) fn counters(driver: &str) -> Counters {
     match driver {
         "amdgpu" => Counters {
             vram: "drm-resident-vram",

@@ -67,6 +67,11 @@ fn class(driver: &str, engine: &str) -> Class {
     }
 }
 
+/// Whether an engine takes both directions of video.
+pub(super) fn is_both_directions(driver: &str, engine: &str) -> bool {
+    class(driver, engine) == Class::Video
+}
+
 impl Columns {
     /// All of them missing for one reason.
     pub fn missing(gap: Gap) -> Self {
@@ -112,11 +117,15 @@ impl Columns {
                 column(&[Class::Decode]),
                 column(&[Class::Encode]),
             ),
-            _ => (
-                column(&[Class::Decode, Class::Encode, Class::Video]),
-                Err(Gap::NotApplicable),
-                Err(Gap::NotApplicable),
-            ),
+            _ => {
+                let both = column(&[Class::Decode, Class::Encode, Class::Video]);
+                // Where there is no such engine there is none for either direction.
+                let direction = match both {
+                    Err(Gap::NoCounter) => Err(Gap::NoCounter),
+                    _ => Err(Gap::SharedEngine),
+                };
+                (both, direction, direction)
+            }
         };
         let graphics = column(&[Class::Graphics]);
         let compute = column(&[Class::Compute]);
@@ -149,7 +158,7 @@ impl Columns {
 /// The larger of two loads. One that could be read but is not known leaves the maximum unknown; a column that the
 /// driver does not have is no load at all.
 fn busier(most: Result<f64, Gap>, load: Result<f64, Gap>) -> Result<f64, Gap> {
-    let absent = |gap| matches!(gap, Gap::NoCounter | Gap::NotApplicable);
+    let absent = |gap| matches!(gap, Gap::NoCounter | Gap::NotApplicable | Gap::SharedEngine);
     match (most, load) {
         (Ok(a), Ok(b)) => Ok(f64::max(a, b)),
         (Err(gap), _) | (_, Err(gap)) if !absent(gap) => Err(gap),
@@ -177,7 +186,7 @@ mod tests {
         assert_eq!(it.video, Ok(67.0));
         assert_eq!(
             (it.decode, it.encode),
-            (Err(Gap::NotApplicable), Err(Gap::NotApplicable))
+            (Err(Gap::SharedEngine), Err(Gap::SharedEngine))
         );
         assert_eq!(it.jpeg, Ok(3.0));
         assert_eq!(it.others, [("vpe".to_owned(), Ok(1.0))]);

@@ -35,6 +35,11 @@ pub(super) struct DeviceState {
     pub(super) rates: Rates,
     pub(super) listed_name: Poll,
     pub(super) kind: DeviceKind,
+    /// What decided it.
+    pub(super) kind_evidence: Option<&'static str>,
+    /// Whether a client of it was seen to have a line of engine time: without one, that there is none says nothing.
+    pub(super) times_work: bool,
+    has_processor_table: bool,
     pub(super) video_moved: bool,
     /// Whether anybody was seen to hold its nodes; `None` before the first complete search.
     pub(super) is_used: Option<bool>,
@@ -57,6 +62,9 @@ impl DeviceState {
             rates: Rates::default(),
             listed_name: Poll::default(),
             kind: DeviceKind::Unknown,
+            kind_evidence: None,
+            times_work: false,
+            has_processor_table: false,
             video_moved: false,
             is_used: None,
             is_left_alone: false,
@@ -116,21 +124,35 @@ impl DeviceState {
         }
     }
 
+    /// Once something has decided its kind, that stays: a device does not change it, and its files come and go.
     pub(super) fn establish_kind(&mut self, kfd: &Kfd) {
         let gtt = self.files.number(&self.found.file("mem_info_gtt_total"));
-        self.kind = match self.found.driver {
+        let table = self.files.bytes(&self.found.file("gpu_metrics"));
+        self.has_processor_table |=
+            table.is_ok_and(|table| super::gpu_metrics::is_of_processor(table.value));
+        let (kind, evidence) = match self.found.driver {
             Driver::Amdgpu => {
-                let vendor = self.vendor_of_memory.as_deref();
-                let shares_bank =
-                    gtt.is_ok_and(|gtt| kfd.bank_of(&self.found) == u64::try_from(gtt.value).ok());
-                amdgpu::kind(&self.found, self.hwmon.as_ref(), vendor, shares_bank)
+                let facts = amdgpu::KindFacts {
+                    hwmon: self.hwmon.as_ref(),
+                    has_processor_table: self.has_processor_table,
+                    memory_vendor: self.vendor_of_memory.as_deref(),
+                    shares_bank: gtt
+                        .is_ok_and(|gtt| kfd.bank_of(&self.found) == u64::try_from(gtt.value).ok()),
+                };
+                amdgpu::kind(&self.found, &facts)
             }
             Driver::I915 | Driver::Xe => intel::kind(&self.found, self.has_local_memory),
-            Driver::Generic => DeviceKind::Unified,
+            Driver::Generic => (
+                DeviceKind::Unified,
+                Some("a driver of GPUs without memory of their own"),
+            ),
             Driver::Silent | Driver::Elsewhere | Driver::Display | Driver::Accelerator => {
-                DeviceKind::Unknown
+                (DeviceKind::Unknown, None)
             }
         };
+        if evidence.is_some() {
+            (self.kind, self.kind_evidence) = (kind, evidence);
+        }
     }
 
     pub(super) fn reads(&mut self, slot: u32, kfd: &Kfd) -> DeviceReads {

@@ -1,6 +1,6 @@
 //! A DRM device as the snapshot has it.
 
-use model::names::name_in;
+use model::names::{bounded, name_in};
 use model::{
     Device, DeviceDetails, DeviceKind, DeviceMemory, Gap, Measured, PowerState, Provenance,
     Reading, Source, Stamp, Text, Total, Vendor,
@@ -37,7 +37,7 @@ impl DeviceState {
         };
         device.name = self.name(now);
         device.power_state = self.power_state(readings);
-        device.kind = self.kind;
+        (device.kind, device.kind_evidence) = (self.kind, self.kind_evidence);
         let (found, hwmon) = (&self.found, self.hwmon.as_ref());
         match found.driver {
             Driver::Amdgpu => {
@@ -103,7 +103,7 @@ impl DeviceState {
             && let Some(name) = name_in(&name)
         {
             return Reading::measured(
-                name.into(),
+                bounded(name).into(),
                 from(Source::Program, "lists of PCI device names", at),
             );
         }
@@ -163,6 +163,7 @@ fn blank(found: &Found, now: Stamp, (counter, gap): (&'static str, Gap)) -> Devi
         driver: Reading::measured(Text::clone(&found.driver_name), from("DRIVER of uevent")),
         cuda: other_vendor("CUDA is NVIDIA's"),
         kind: DeviceKind::Unknown,
+        kind_evidence: None,
         virtualization: Reading::missing(Gap::NotApplicable, from("no file says so")),
         power_state: none!(),
         may_suspend: none!(),

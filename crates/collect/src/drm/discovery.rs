@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::names::{is_blank, name_in};
+use model::names::{bounded, is_blank, name_in};
 use model::{DeviceKey, Gap, PciAddress, Text, Vendor};
 use raw::drm::FIRST_RENDER_MINOR;
 use raw::{Inline, Machine, Reply};
@@ -157,7 +157,15 @@ pub(super) fn devices(
         // Its whole path only where it takes that to tell two apart.
         let is_only = |last: &Text| lasts.iter().filter(|it| *it == last).count() == 1;
         let short = last_part(&key).filter(is_only).map(DeviceKey::Platform);
-        device(machine, short.unwrap_or(key), &uevent, &nodes)
+        let mut found = device(machine, short.unwrap_or(key), &uevent, &nodes)?;
+        // A device with a display node has its files there: one without, beside a node that does not tell whose it
+        // is, may have them there too.
+        let is_display = |node: &Text| minor(node).is_some_and(|minor| minor < FIRST_RENDER_MINOR);
+        if !nodes.iter().any(|node| is_display(node)) {
+            let lost = refused.iter().find(|(node, _)| is_display(node));
+            found.unlisted = found.unlisted.or(lost.map(|(_, gap)| *gap));
+        }
+        Some(found)
     });
     found.collect()
 }
@@ -225,7 +233,7 @@ fn device(
         Driver::Amdgpu => {
             if found.has("product_name") {
                 let product = small(machine, &found.file("product_name")).ok();
-                found.product = product.and_then(|text| name_in(&text).map(Text::from));
+                found.product = product.and_then(|text| product_name(&text));
             }
             // Hardware id 12 is the video engine, UVD or VCN.
             let version = small(machine, &found.file("ip_discovery/die/0/12/0/major"));
@@ -238,6 +246,12 @@ fn device(
         _ => {}
     }
     Some(found)
+}
+
+/// The driver's name of a product; none where its bytes are no text.
+fn product_name(text: &str) -> Option<Text> {
+    let name = name_in(text).filter(|name| !name.contains(char::REPLACEMENT_CHARACTER))?;
+    Some(bounded(name).into())
 }
 
 /// Attributes of a `uevent` file.
@@ -255,7 +269,7 @@ impl Uevent {
         let mut it = Self::default();
         for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
             match key {
-                "DRIVER" => it.driver = Some(value.into()),
+                "DRIVER" => it.driver = name_in(value).map(|name| bounded(name).into()),
                 "PCI_SLOT_NAME" => it.pci = PciAddress::parse(value),
                 "PCI_ID" => it.ids = ids(value),
                 "OF_FULLNAME" => it.full_name = Some(value.into()),

@@ -121,7 +121,7 @@ pub(super) struct Readings<'a> {
     pub(super) now: Stamp,
     /// Why files that were not asked for were not.
     pub(super) unasked: Gap,
-    /// Why a file is not there: the folder may not have been listed.
+    /// Why there is no file of the device: it has none, or what it has could not be listed.
     pub(super) absent: Gap,
     /// Why there is no file of the hardware monitoring: it may not have been looked for yet.
     pub(super) unmonitored: Gap,

@@ -98,6 +98,18 @@ fn layout(format: u8, content: u8) -> Option<(u16, Layout)> {
     })
 }
 
+/// Whether a table is of the kind that the driver has for processors with graphics: their format revisions are 2 and 3.
+/// Revision 1 says nothing, since cards and accelerators that are processors too (MI300A) have it.
+pub(super) fn is_of_processor(bytes: &[u8]) -> bool {
+    match *bytes {
+        [low, high, format, ..] => {
+            let size = usize::from(u16::from_le_bytes([low, high]));
+            (4..=bytes.len()).contains(&size) && matches!(format, 2 | 3)
+        }
+        _ => false,
+    }
+}
+
 /// Reads a table: [`Gap::NotRecognised`] where its version is not known, [`Gap::Malformed`] where it is cut off or
 /// has another size than its version.
 pub(super) fn parse(bytes: &[u8]) -> Result<Metrics, Gap> {

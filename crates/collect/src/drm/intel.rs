@@ -94,16 +94,22 @@ fn idle(found: &Found) -> Option<Text> {
     }
 }
 
-/// Whether it is a card or a part of the processor. `has_local_memory`: a client was seen to have device memory.
-pub(super) fn kind(found: &Found, has_local_memory: bool) -> DeviceKind {
+/// Whether it is a card or a part of the processor, and what decided it. `has_local_memory`: a client was seen to have
+/// device memory.
+pub(super) fn kind(found: &Found, has_local_memory: bool) -> (DeviceKind, Option<&'static str>) {
     let place = found.pci.map(|address| address.to_string());
     if place.as_deref() == Some(INTEGRATED) {
-        DeviceKind::Integrated
-    } else if has_local_memory || found.has("hwmon") {
+        (DeviceKind::Integrated, Some("PCI address 0000:00:02.0"))
+    } else if has_local_memory {
+        (
+            DeviceKind::Discrete,
+            Some("a client with memory of the device"),
+        )
+    } else if found.has("hwmon") {
         // The drivers have hardware monitoring for cards only.
-        DeviceKind::Discrete
+        (DeviceKind::Discrete, Some("hwmon"))
     } else {
-        DeviceKind::Unknown
+        (DeviceKind::Unknown, None)
     }
 }
 

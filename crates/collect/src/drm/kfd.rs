@@ -4,8 +4,8 @@
 //! can be read of everybody's processes, which the texts of nodes cannot.
 
 use model::{
-    Bytes, DeviceKind, Gap, KfdFigures, Measured, PciAddress, Percent, Provenance, Reading, Source,
-    Stamp, Text,
+    Bytes, DeviceKind, Gap, KfdFigures, KfdStanding, Measured, PciAddress, Percent, Provenance,
+    Reading, Source, Stamp, Text,
 };
 use raw::{Answer, Machine, Stamped};
 
@@ -102,17 +102,21 @@ impl Kfd {
         }
     }
 
-    fn node_of(&self, device: &Found) -> Option<&KfdNode> {
-        self.nodes.iter().find(|node| match node.render_minor {
-            Some(minor) => device.minors.contains(&minor),
-            None => node.place.is_some() && node.place == device.pci,
-        })
+    /// Its nodes: a device in several partitions has one each, on one place of the bus. By number, each once.
+    fn nodes_of<'a>(&'a self, device: &Found) -> Vec<&'a KfdNode> {
+        let mut nodes: Vec<&KfdNode> = Vec::new();
+        for node in self.nodes.iter().filter(|node| node.is_of(device)) {
+            if nodes.iter().all(|it| it.gpu_id != node.gpu_id) {
+                nodes.push(node);
+            }
+        }
+        nodes
     }
 
     /// Whether another device has the same number: it is a hash, which older kernels do not keep apart.
-    fn is_double(&self, node: &KfdNode) -> bool {
-        let same = self.nodes.iter().filter(|it| it.gpu_id == node.gpu_id);
-        same.count() > 1
+    fn is_double(&self, node: &KfdNode, device: &Found) -> bool {
+        let mut same = self.nodes.iter().filter(|it| it.gpu_id == node.gpu_id);
+        same.any(|it| !it.is_of(device))
     }
 
     /// Size of the device's memory bank, which is all of the reachable system memory where it has none of its own.
@@ -120,24 +124,26 @@ impl Kfd {
         self.nodes
             .iter()
             .find(|node| node.place.is_some() && node.place == device.pci)
-            .or_else(|| self.node_of(device))?
+            .or_else(|| self.nodes_of(device).first().copied())?
             .bank
     }
 
     /// What to read of the processes on a device.
     pub(super) fn reads(&self, device: &Found) -> Vec<Text> {
-        let Some(node) = self.node_of(device) else {
-            return Vec::new();
-        };
+        let nodes = self.nodes_of(device);
         let files = |pid: &u32| {
-            let copy = self.reads_copy.then(|| copy_file(*pid, node.gpu_id));
-            [
-                vram_file(*pid, node.gpu_id),
-                stats_file(*pid, node.gpu_id, "evicted_ms"),
-                stats_file(*pid, node.gpu_id, "cu_occupancy"),
-            ]
-            .into_iter()
-            .chain(copy)
+            let pid = *pid;
+            let of_node = move |node: &&KfdNode| {
+                let copy = self.reads_copy.then(|| copy_file(pid, node.gpu_id));
+                [
+                    vram_file(pid, node.gpu_id),
+                    stats_file(pid, node.gpu_id, "evicted_ms"),
+                    stats_file(pid, node.gpu_id, "cu_occupancy"),
+                ]
+                .into_iter()
+                .chain(copy)
+            };
+            nodes.iter().flat_map(of_node).collect::<Vec<Text>>()
         };
         self.processes.iter().flat_map(files).collect()
     }
@@ -148,30 +154,31 @@ impl Kfd {
         device: &Found,
         rates: &'a Rates,
     ) -> impl Iterator<Item = u32> + 'a {
-        let node = self.node_of(device).filter(|node| !self.is_double(node));
-        let gpu_id = node.map(|node| node.gpu_id);
+        let mut nodes = self.nodes_of(device);
+        nodes.retain(|node| !self.is_double(node, device));
         let moved = move |pid: &u32| {
-            gpu_id.is_some_and(|gpu_id| rates.has_moved(&stats_file(*pid, gpu_id, "evicted_ms")))
+            let mut nodes = nodes.iter();
+            nodes.any(|node| rates.has_moved(&stats_file(*pid, node.gpu_id, "evicted_ms")))
         };
         self.processes.iter().copied().filter(moved)
     }
 
     /// Whether some process is known to have memory of a device through it.
     pub(super) fn is_using(&self, device: &DeviceState) -> bool {
-        let Some(node) = self.node_of(&device.found) else {
-            return false;
-        };
-        let mut processes = self.processes.iter();
-        processes.any(|pid| {
+        let nodes = self.nodes_of(&device.found);
+        let has_memory = |pid: &u32, node: &KfdNode| {
             let vram = device.files.number(&vram_file(*pid, node.gpu_id));
             vram.is_ok_and(|vram| vram.value > 0)
-        })
+        };
+        let mut processes = self.processes.iter();
+        processes.any(|pid| nodes.iter().any(|node| has_memory(pid, node)))
     }
 
-    /// What it says of a process on a device, where it knows the process.
+    /// What it says of a process on a device, where it knows the process. Whether its memory is charged is for the
+    /// caller to say.
     pub(super) fn figures(&self, device: &DeviceState, pid: u32, now: Stamp) -> Option<KfdFigures> {
-        let node = self.node_of(&device.found)?;
-        if !self.processes.contains(&pid) {
+        let nodes = self.nodes_of(&device.found);
+        if nodes.is_empty() || !self.processes.contains(&pid) {
             return None;
         }
         let files = &device.files;
@@ -182,44 +189,55 @@ impl Kfd {
             absent: Gap::NoCounter,
             unmonitored: Gap::NoCounter,
         };
-        let copy_path = copy_file(pid, node.gpu_id);
-        let copy = device.rates.reading(readings, "sdma", Some(&copy_path));
         // On a processor with graphics the memory may lie in either place.
         let limits = device.limits();
         let most = match (device.kind, limits.vram) {
             (DeviceKind::Discrete, Some(vram)) => vram,
             _ => MOST_BYTES,
         };
-        let is_double = self.is_double(node);
-        let told = |path: &str| match files.number(path) {
+        let told = |node: &KfdNode, path: &str| match files.number(path) {
             // Two devices of one number have one file, which says nothing of which of them it is about.
-            Ok(number) if number.value > 0 && is_double => Err(Gap::Ambiguous),
+            Ok(number) if number.value > 0 && self.is_double(node, &device.found) => {
+                Err(Gap::Ambiguous)
+            }
             Err(Gap::NotPresent) if !files.is_known(path) => Err(readings.unasked),
             answer => answer,
         };
-        let copy = match copy.known() {
-            Some(known) if known.value > 0.0 && is_double => {
-                Reading::missing(Gap::Ambiguous, known.from)
-            }
-            _ => copy,
+        let over = |file: &dyn Fn(u32) -> Text, join: fn(i64, i64) -> i64| {
+            let answers = nodes.iter().map(|node| told(node, &file(node.gpu_id)));
+            over_partitions(answers.collect(), join)
         };
-        let vram = told(&vram_file(pid, node.gpu_id));
+        let copies = nodes.iter().map(|node| {
+            let copy_path = copy_file(pid, node.gpu_id);
+            let copy = device.rates.reading(readings, "sdma", Some(&copy_path));
+            match copy.known() {
+                Some(known) if known.value > 0.0 && self.is_double(node, &device.found) => {
+                    Reading::missing(Gap::Ambiguous, known.from)
+                }
+                _ => copy,
+            }
+        });
+        // The busiest; unknown where that of any is.
+        let copy = copies.reduce(|a, b| match (a.known(), b.known()) {
+            (Some(x), Some(y)) if y.value > x.value => b,
+            (Some(_), None) => b,
+            _ => a,
+        })?;
+        let vram = over(&|id| vram_file(pid, id), i64::saturating_add);
+        let evicted = over(&|id| stats_file(pid, id, "evicted_ms"), i64::max);
+        let units = over(
+            &|id| stats_file(pid, id, "cu_occupancy"),
+            i64::saturating_add,
+        );
         Some(KfdFigures {
             vram: reading("vram", vram, now, |n| (n <= most).then_some(Bytes(n))),
             // Microseconds per second.
             copy: from_kfd(copy.map(|rate| Percent((rate / 1e4).clamp(0.0, 100.0)))),
-            evicted_ms: reading(
-                "stats/evicted_ms",
-                told(&stats_file(pid, node.gpu_id, "evicted_ms")),
-                now,
-                Some,
-            ),
-            occupied_units: reading(
-                "stats/cu_occupancy",
-                told(&stats_file(pid, node.gpu_id, "cu_occupancy")),
-                now,
-                |units| u32::try_from(units).ok(),
-            ),
+            evicted_ms: reading("stats/evicted_ms", evicted, now, Some),
+            occupied_units: reading("stats/cu_occupancy", units, now, |units| {
+                u32::try_from(units).ok()
+            }),
+            standing: KfdStanding::NoFigure,
         })
     }
 }
@@ -228,6 +246,36 @@ impl Kfd {
 fn refusal(gap: Option<&Gap>) -> Option<Gap> {
     gap.copied()
         .filter(|gap| !matches!(gap, Gap::NotPresent | Gap::NotRecorded))
+}
+
+impl KfdNode {
+    fn is_of(&self, device: &Found) -> bool {
+        match self.render_minor {
+            Some(minor) if device.minors.contains(&minor) => true,
+            // A partition's render node need not be among those that were found.
+            _ => self.place.is_some() && self.place == device.pci,
+        }
+    }
+}
+
+/// The answers of all partitions of a device together; the oldest moment counts. Where one is missing the whole is
+/// unknown: with the reason where there is only one, or all have the same.
+fn over_partitions(answers: Vec<Answer<i64>>, join: fn(i64, i64) -> i64) -> Answer<i64> {
+    let together = answers.into_iter().reduce(|a, b| match (a, b) {
+        (Ok(a), Ok(b)) if a.value < 0 || b.value < 0 => Err(Gap::Implausible),
+        (Ok(a), Ok(b)) => Ok(Stamped {
+            at: if b.at.mono_ns < a.at.mono_ns {
+                b.at
+            } else {
+                a.at
+            },
+            value: join(a.value, b.value),
+        }),
+        (Err(a), Err(b)) if a == b => Err(a),
+        (Ok(_), Err(Gap::NotPresent)) | (Err(Gap::NotPresent), Ok(_)) => Err(Gap::InputMissing),
+        (Err(gap), _) | (_, Err(gap)) => Err(gap),
+    });
+    together.unwrap_or(Err(Gap::NotPresent))
 }
 
 fn vram_file(pid: u32, gpu_id: u32) -> Text {
@@ -283,7 +331,11 @@ fn node(machine: &mut dyn Machine, name: &str, refused: &mut Option<Gap>) -> Opt
         text.ok()
     };
     // Processors have the number 0.
-    let gpu_id: u32 = told("gpu_id")?.parse().ok()?;
+    let gpu_id = told("gpu_id")?;
+    let Ok(gpu_id) = gpu_id.parse::<u32>() else {
+        *refused = refused.or(Some(Gap::Malformed));
+        return None;
+    };
     if gpu_id == 0 {
         return None;
     }
@@ -301,12 +353,13 @@ fn node(machine: &mut dyn Machine, name: &str, refused: &mut Option<Gap>) -> Opt
         })
     });
     let minor = number(&properties, "drm_render_minor").and_then(|minor| u32::try_from(minor).ok());
-    Some(KfdNode {
+    let node = KfdNode {
         gpu_id,
         render_minor: minor.filter(|minor| *minor > 0),
         place,
         bank: number(&bank, "size_in_bytes"),
-    })
+    };
+    Some(node)
 }
 
 /// A line `key value`.
@@ -320,6 +373,38 @@ fn property(text: &str, key: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn partitions_make_one_figure_and_one_that_is_missing_makes_none() {
+        let at = |mono_ns| Stamp {
+            mono_ns,
+            wall_us: 0,
+        };
+        let said = |mono_ns, value| {
+            Ok(Stamped {
+                at: at(mono_ns),
+                value,
+            })
+        };
+        let sum = |answers: Vec<Answer<i64>>| over_partitions(answers, i64::saturating_add);
+        assert_eq!(sum(vec![said(9, 5)]), said(9, 5));
+        assert_eq!(sum(vec![said(9, 5), said(7, 3), said(8, 0)]), said(7, 8));
+        assert_eq!(
+            over_partitions(vec![said(1, 5), said(1, 7)], i64::max),
+            said(1, 7)
+        );
+        assert_eq!(
+            sum(vec![said(9, 5), Err(Gap::NotPresent)]),
+            Err(Gap::InputMissing)
+        );
+        let none = vec![Err(Gap::NotPresent), Err(Gap::NotPresent)];
+        assert_eq!(sum(none), Err(Gap::NotPresent));
+        assert_eq!(
+            sum(vec![Err(Gap::Ambiguous), said(9, 5)]),
+            Err(Gap::Ambiguous)
+        );
+        assert_eq!(sum(vec![said(9, -1), said(9, 5)]), Err(Gap::Implausible));
+    }
 
     #[test]
     fn properties_are_lines_of_a_key_and_a_number() {

@@ -33,15 +33,21 @@ pub struct Limits {
 
 /// What lies in a kind of memory, over all clients; never more than the device has of it.
 pub(super) fn within(texts: &[&Fdinfo], wanted: Place, limits: Limits) -> Result<u64, Gap> {
+    match beyond(texts, wanted, limits) {
+        Some(_) => Err(Gap::Implausible),
+        None => resident(texts, wanted),
+    }
+}
+
+/// What lies in a kind of memory, over all clients, and what the device has of it, where the first is more.
+pub(super) fn beyond(texts: &[&Fdinfo], wanted: Place, limits: Limits) -> Option<(u64, u64)> {
     let limit = match wanted {
         Place::Device => limits.vram,
         Place::System => limits.system,
         Place::Other => None,
-    };
-    match resident(texts, wanted)? {
-        bytes if limit.is_some_and(|limit| bytes > limit) => Err(Gap::Implausible),
-        bytes => Ok(bytes),
-    }
+    }?;
+    let bytes = resident(texts, wanted).ok()?;
+    (bytes > limit).then_some((bytes, limit))
 }
 
 /// What lies in a kind of memory, over all clients.

@@ -10,6 +10,7 @@ use raw::drm::{DeviceReads, DrmPlan, DrmSearch, DrmSweep, FIRST_RENDER_MINOR, Se
 use raw::{Machine, Published, Stamped};
 
 use super::attribution::{Attribution, Descriptor, DeviceFacts, Holder, Node, Row, Sample};
+use super::classes::is_both_directions;
 use super::device_state::DeviceState;
 use super::discovery::{self, Driver};
 use super::fdinfo::Fdinfo;
@@ -266,12 +267,15 @@ impl Drm {
             let mut texts = texts
                 .filter(|it| it.slot == *slot)
                 .filter_map(|it| it.text.as_ref().ok());
-            device.has_local_memory |= texts.any(|text| {
+            for text in &mut texts {
                 let driver = text.driver.as_deref();
-                text.regions.iter().any(|(name, region)| {
+                device.has_local_memory |= text.regions.iter().any(|(name, region)| {
                     place(driver, name) == Place::Device && matches!(region.here(), Some(Ok(1..)))
-                })
-            });
+                });
+                let mut engines = text.engines.values();
+                device.times_work |= engines.any(|it| it.busy_ns.is_some() || it.cycles.is_some());
+            }
+            device.establish_kind(&self.kfd);
         }
         let devices = &self.devices;
         let facts = |slot| devices.get(&slot).map_or(UNKNOWN, DeviceState::facts);
@@ -323,6 +327,8 @@ impl Drm {
             pid: holder.pid,
             start_ticks: holder.start_ticks,
             has_kfd: holder.has_kfd,
+            parent: holder.parent,
+            has_only_forked: holder.has_only_forked,
             keeps_sessions: holder.pid == 1 || SESSION_KEEPERS.contains(&&*holder.name),
             descriptors: descriptors.collect(),
         };
@@ -341,6 +347,15 @@ impl Drm {
                 {
                     let rows = rows.iter().filter(|row| row.slot == *slot);
                     described.visible_loads = visible_loads(rows, at);
+                    let driver = &device.found.driver_name;
+                    let mut engines = described.visible_loads.iter().map(|(name, _)| name);
+                    if engines.any(|name| is_both_directions(driver, name)) {
+                        for direction in [&mut described.encoder, &mut described.decoder] {
+                            if let Reading::Missing(missing) = direction {
+                                missing.gap = Gap::SharedEngine;
+                            }
+                        }
+                    }
                 }
                 (*slot, described)
             })
@@ -377,6 +392,8 @@ impl Drm {
             row.loads = Err(Gap::TimedOut);
             row.reasons = vec![Gap::TimedOut];
             row.vram_bounds = None;
+            row.vram_beyond = None;
+            row.system_beyond = None;
             row.displaced = None;
         }
     }

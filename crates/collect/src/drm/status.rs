@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use model::remedy::{Refused, Standing};
-use model::{Gap, Mode, Notice, Severity, SourceState, SourceStatus, Stamp, Text};
+use model::{Bytes, Gap, Mode, Notice, Severity, SourceState, SourceStatus, Stamp, Text};
 
 use crate::backends::{self, Evidence};
 
+use super::attribution::Row;
+use super::charges::counters;
 use super::device_state::DeviceState;
 use super::discovery::Driver;
 use super::state::Drm;
@@ -266,6 +268,11 @@ impl Drm {
             let Some(index) = index_of.get(slot) else {
                 continue;
             };
+            for row in self.rows.iter().filter(|row| row.slot == *slot) {
+                for (code, severity, text) in contradictions(row, device, *index) {
+                    notice(code, severity, format!("pid:{}", row.pid).into(), text);
+                }
+            }
             for pid in self.kfd.evicted(&device.found, &device.rates) {
                 let text = format!(
                     "the compute queues of process {pid} were off GPU {index} for a while: its memory is overcommitted"
@@ -290,5 +297,68 @@ impl Drm {
             }
         }
         notices
+    }
+}
+
+/// Sizes of a process against those of its device: more than there is cannot be true, more than is in use may have been
+/// read a moment apart.
+fn contradictions(
+    row: &Row,
+    device: &DeviceState,
+    index: u32,
+) -> Vec<(&'static str, Severity, String)> {
+    let driver = row.driver.as_deref().unwrap_or(&device.found.driver_name);
+    let counters = counters(driver);
+    let used = |name: &str| {
+        let used = device.files.number(&device.found.file(name)).ok()?;
+        u64::try_from(used.value).ok()
+    };
+    let pid = row.pid;
+    let of_memory = |what: &str, counter: &str, beyond, here: Result<u64, Gap>, file: &str| {
+        if let Some((bytes, limit)) = beyond {
+            let (bytes, limit) = (words(bytes), words(limit));
+            let text = format!(
+                "process {pid} has {bytes} of {what} by {counter}, and GPU {index} only {limit} in all by \
+                 mem_info_{file}_total: it is charged none of it"
+            );
+            return Some(("size_exceeds_total", Severity::Warning, text));
+        }
+        let (bytes, used) = (here.ok()?, used(&format!("mem_info_{file}_used"))?);
+        (bytes > used).then(|| {
+            let (bytes, used) = (words(bytes), words(used));
+            let text = format!(
+                "process {pid} has {bytes} of {what} by {counter}, more than the {used} that are in use on \
+                 GPU {index} by mem_info_{file}_used: one of the two is wrong, or they are of different moments"
+            );
+            ("size_exceeds_used", Severity::Info, text)
+        })
+    };
+    let system = of_memory(
+        "system memory",
+        counters.system,
+        row.system_beyond,
+        row.system_resident,
+        "gtt",
+    );
+    let vram = of_memory(
+        "device memory",
+        counters.vram,
+        row.vram_beyond,
+        row.vram_resident,
+        "vram",
+    );
+    vram.into_iter().chain(system).collect()
+}
+
+/// A size for a sentence.
+fn words(bytes: u64) -> String {
+    let bytes = Bytes(bytes);
+    let gib = bytes.as_f64() / Bytes::mib(1024).as_f64();
+    if gib >= 1.0 {
+        format!("{gib:.2} GiB")
+    } else if bytes >= Bytes::mib(1) {
+        format!("{:.1} MiB", bytes.as_f64() / Bytes::mib(1).as_f64())
+    } else {
+        format!("{} bytes", bytes.0)
     }
 }

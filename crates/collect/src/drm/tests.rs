@@ -30,6 +30,8 @@ fn holder(pid: u32, descriptors: Vec<Descriptor>) -> Holder {
         pid,
         start_ticks: Some(1),
         has_kfd: false,
+        parent: None,
+        has_only_forked: false,
         keeps_sessions: false,
         descriptors,
     }
@@ -564,4 +566,53 @@ proptest! {
             prop_assert!(same.vram.is_err());
         }
     }
+}
+
+#[test]
+fn a_child_that_has_not_yet_executed_its_program_takes_nothing_from_its_parent() {
+    const TEXT: &str = "drm-driver:\tamdgpu\ndrm-client-id:\t5\ndrm-total-vram:\t8 MiB\n\
+                        drm-shared-vram:\t0\ndrm-resident-vram:\t8 MiB\ndrm-total-gtt:\t0\n\
+                        drm-shared-gtt:\t0\ndrm-resident-gtt:\t0\ndrm-engine-gfx:\t0 ns\n";
+    let process = |pid, at_ns| holder(pid, vec![render(0, at_ns, text(TEXT))]);
+    let child = |parent, has_only_forked, at_ns| Holder {
+        parent,
+        has_only_forked,
+        ..process(8, at_ns)
+    };
+    let shared = Err(Gap::SharedClient);
+    let both = vec![(7, shared), (8, shared)];
+    let alone = vec![(7, Ok(8 << 20))];
+    for (parent, has_only_forked, expected) in [
+        (Some(7), true, &alone),
+        // It runs a program of its own and has the client all the same.
+        (Some(7), false, &both),
+        // Nobody's child here, or another's.
+        (Some(6), true, &both),
+        (None, true, &both),
+    ] {
+        let mut attribution = Attribution::default();
+        let mut look = |second: u64, holders: Vec<Holder>| {
+            let sample = complete(second * SECOND, holders);
+            let rows = attribution.take(&sample, |_| DeviceFacts::default());
+            rows.iter()
+                .map(|row| (row.pid, row.vram))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(look(1, vec![process(7, SECOND)]), alone);
+        let at_ns = 2 * SECOND;
+        let holders = vec![process(7, at_ns), child(parent, has_only_forked, at_ns)];
+        assert_eq!(look(2, holders), *expected, "{parent:?} {has_only_forked}");
+        // Whoever stays is a holder.
+        let at_ns = 3 * SECOND;
+        let holders = vec![process(7, at_ns), child(parent, has_only_forked, at_ns)];
+        assert_eq!(look(3, holders), both);
+    }
+    // In the first look nobody is known to be new.
+    let mut attribution = Attribution::default();
+    let sample = complete(
+        SECOND,
+        vec![process(7, SECOND), child(Some(7), true, SECOND)],
+    );
+    let rows = attribution.take(&sample, |_| DeviceFacts::default());
+    assert!(rows.iter().all(|row| row.vram == shared));
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Bytes, DeviceKind, Gap, Measured, Reading, Stamp};
+use model::{Bytes, DeviceKind, Gap, KfdStanding, Measured, Reading, Stamp};
 
 use super::attribution::Row;
 use super::device_state::DeviceState;
@@ -17,6 +17,8 @@ pub(super) struct Unseen {
     pub(super) row: Row,
     /// Device memory by the compute driver's count, where that is a charge.
     pub(super) charged: Option<Measured<Bytes>>,
+    /// By which rule it is one, or none.
+    pub(super) standing: KfdStanding,
     /// When it was counted.
     pub(super) at: Stamp,
 }
@@ -143,13 +145,18 @@ struct Objections {
 }
 
 impl Objections {
-    fn to(&self, bytes: u64) -> Option<Gap> {
+    fn to(&self, bytes: u64, kind: DeviceKind) -> KfdStanding {
         if self.is_partial {
-            Some(Gap::PartialScan)
-        } else if self.exceeds_used || self.largest_room.is_some_and(|room| room >= bytes) {
-            Some(Gap::Ambiguous)
+            KfdStanding::PartialScan
+        } else if kind != DeviceKind::Discrete {
+            // On a processor with graphics such memory may lie in either place.
+            KfdStanding::NotACard
+        } else if self.exceeds_used {
+            KfdStanding::ExceedsUsed
+        } else if self.largest_room.is_some_and(|room| room >= bytes) {
+            KfdStanding::InAnotherRow
         } else {
-            None
+            KfdStanding::Charged
         }
     }
 }
@@ -162,14 +169,17 @@ impl Claim {
         } else {
             Gap::NotListed
         };
-        let objection = match &self.vram {
-            Reading::Known(vram) => objections.to(vram.value.0),
-            Reading::Missing(missing) => Some(missing.gap),
+        let standing = match &self.vram {
+            Reading::Known(vram) => objections.to(vram.value.0, device.kind),
+            Reading::Missing(_) => KfdStanding::NoFigure,
         };
-        let charged = self.vram.known().filter(|_| {
-            // On a processor with graphics such memory may lie in either place.
-            objection.is_none() && device.kind == DeviceKind::Discrete
-        });
+        let objection = match (standing, &self.vram) {
+            (KfdStanding::PartialScan, _) => Some(Gap::PartialScan),
+            (KfdStanding::ExceedsUsed | KfdStanding::InAnotherRow, _) => Some(Gap::Ambiguous),
+            (_, Reading::Missing(missing)) => Some(missing.gap),
+            _ => None,
+        };
+        let charged = self.vram.known().filter(|_| standing.is_charged());
         let reasons = match (objection, of_clients) {
             _ if charged.is_some() => Vec::new(),
             (None, gap) => vec![gap],
@@ -191,6 +201,8 @@ impl Claim {
                 vram_resident: Err(of_clients),
                 system_resident: Err(of_clients),
                 vram_bounds: None,
+                vram_beyond: None,
+                system_beyond: None,
                 displaced: None,
                 regions: BTreeMap::new(),
                 loads: Err(Gap::Kfd),
@@ -199,6 +211,7 @@ impl Claim {
                 at_ns: now.mono_ns,
             },
             charged: charged.copied(),
+            standing,
             at: self.vram.known().map_or(now, |vram| vram.from.at),
         }
     }

@@ -244,7 +244,9 @@ pub(super) fn gather(
         Ok((Outcome::Header(_), _)) => true,
         Ok((Outcome::Other(found), _)) => other_formats::is_model(found, &g.path),
         // What a program is to write is named too.
-        Err(Gap::NotPresent) if !is_gguf_name(&g.path) && g.is_only_named() => false,
+        Err(Gap::NotPresent | Gap::NotRegular) if !is_gguf_name(&g.path) && g.is_only_named() => {
+            false
+        }
         Ok((Outcome::NotModel(_), _)) | Err(_) => formats::names::claims_model(&g.path),
     });
     for file in &mut gathered {

@@ -126,11 +126,11 @@ fn device(
         (None, None) => DeviceKey::Slot(slot),
     };
     let memory = memory(&answers);
-    let kind = match (&memory.total, state.newest(DeviceCall::MemoryInfo)) {
-        (Reading::Known(_), _) => DeviceKind::Discrete,
+    let (kind, is_told) = match (&memory.total, state.newest(DeviceCall::MemoryInfo)) {
+        (Reading::Known(_), _) => (DeviceKind::Discrete, true),
         // GB10, Jetson: the call says NOT_SUPPORTED, or answers a total of zero.
-        (Reading::Missing(m), Ok(_)) if m.gap == Gap::NotSupported => DeviceKind::Unified,
-        _ => DeviceKind::Unknown,
+        (Reading::Missing(m), Ok(_)) if m.gap == Gap::NotSupported => (DeviceKind::Unified, true),
+        _ => (DeviceKind::Unknown, false),
     };
     let graphics_clock = clock(DeviceCall::ClockGraphics);
     let core_clock = match graphics_clock.known() {
@@ -148,6 +148,7 @@ fn device(
         driver: driver.clone(),
         cuda: cuda.clone(),
         kind,
+        kind_evidence: is_told.then_some("nvmlDeviceGetMemoryInfo"),
         virtualization: answers.read(DeviceCall::VirtualizationMode, |answer| match answer.out {
             Output::Number(0) => Ok(Virtualization::None),
             Output::Number(1) => Ok(Virtualization::Passthrough),

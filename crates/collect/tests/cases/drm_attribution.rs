@@ -206,6 +206,8 @@ fn sample(
         .map(|process| Holder {
             pid: process.pid,
             start_ticks: Some(process.start),
+            parent: None,
+            has_only_forked: false,
             keeps_sessions: false,
             has_kfd: process.fds.iter().any(|fd| fd.link == "/dev/kfd"),
             descriptors: process

@@ -97,6 +97,9 @@ const fn selector(run: &Run) -> Option<&Selector> {
     }
 }
 
+/// Folders of a machine's root of which a directory that stands for one has at least one.
+const ROOT_FOLDERS: [&str; 3] = ["proc", "sys", "dev"];
+
 /// This machine, or the directory that stands for one.
 fn machine(run: &Run) -> Result<LiveMachine, Failure> {
     machine_with(run, settings(run)?)
@@ -109,6 +112,17 @@ fn machine_with(run: &Run, settings: Settings) -> Result<LiveMachine, Failure> {
         return Err(Failure::usage(
             anyhow::anyhow!("--root {}: there is no such directory", root.display()),
             "the directory must contain proc, sys and dev as a machine's root does",
+        ));
+    }
+    if let Some(root) = &run.root
+        && !ROOT_FOLDERS.iter().any(|name| root.join(name).is_dir())
+    {
+        let root = root.display();
+        return Err(Failure::usage(
+            anyhow::anyhow!(
+                "--root {root}: this is no machine's root: it has none of the folders proc, sys and dev"
+            ),
+            "name the directory that contains them, e.g. one made with a copy of /proc and /sys",
         ));
     }
     Ok(LiveMachine::new(Options {

@@ -3,6 +3,7 @@
 
 mod charges;
 mod collected;
+mod meanings;
 mod oddities;
 mod recordings;
 mod said;

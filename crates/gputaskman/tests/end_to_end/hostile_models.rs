@@ -274,14 +274,14 @@ fn what_is_no_regular_file_is_not_opened() {
         assert!(made.success());
     };
     let document = with_one(|machine| command("mkfifo", &machine.folder().at("models/x0.gguf")));
-    tells_nothing(&document, 0, "not_present");
+    tells_nothing(&document, 0, "not_regular_file");
     let document = with_one(|machine| command("mkdir", &machine.folder().at("models/x0.gguf")));
-    tells_nothing(&document, 0, "not_present");
+    tells_nothing(&document, 0, "not_regular_file");
     let document = with_one(|machine| {
         let path = machine.folder().at("models/x0.gguf");
         drop(std::os::unix::net::UnixListener::bind(shortened(&path)).unwrap());
     });
-    tells_nothing(&document, 0, "not_present");
+    tells_nothing(&document, 0, "not_regular_file");
 }
 
 /// The same file by a path that fits into a socket's address.
@@ -295,15 +295,15 @@ fn shortened(path: &Path) -> std::path::PathBuf {
 
 #[test]
 fn a_link_that_leads_to_itself_leads_nowhere() {
-    for target in [
-        "x0.gguf",
-        "y/../x0.gguf",
-        "/models/x0.gguf",
-        "gone.gguf",
-        "/proc/self/mem",
+    for (target, reason) in [
+        ("x0.gguf", "not_regular_file"),
+        ("y/../x0.gguf", "not_present"),
+        ("/models/x0.gguf", "not_regular_file"),
+        ("gone.gguf", "not_present"),
+        ("/proc/self/mem", "not_present"),
     ] {
         let document = with_one(|machine| machine.folder().link("models/x0.gguf", target));
-        tells_nothing(&document, 0, "not_present");
+        tells_nothing(&document, 0, reason);
     }
 }
 

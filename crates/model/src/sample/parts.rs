@@ -89,6 +89,7 @@ pub(super) fn device(index: u8, name: &str, total: u64, used: u64) -> Device {
         driver: nvml("580.82.09".into(), "nvmlSystemGetDriverVersion"),
         cuda: nvml("13.0".into(), "nvmlSystemGetCudaDriverVersion_v2"),
         kind: DeviceKind::Discrete,
+        kind_evidence: Some("nvmlDeviceGetMemoryInfo"),
         virtualization: nvml(Virtualization::None, "nvmlDeviceGetVirtualizationMode"),
         may_suspend: Reading::measured(false, from(Source::Sysfs, "power/control")),
         power_state: Reading::measured(

@@ -3,9 +3,8 @@
 use super::parts::{charge, device, from, gone, process, snapshot, source};
 use crate::device::{DeviceKind, Sensor, SensorUnit, Vendor};
 use crate::gap::Gap;
-use crate::process::{
-    Charge, ChargedBytes, ChargedPercent, DriverLists, DrmClients, DrmRegion, KfdFigures,
-};
+use crate::kfd::{KfdFigures, KfdStanding};
+use crate::process::{Charge, ChargedBytes, ChargedPercent, DriverLists, DrmClients, DrmRegion};
 use crate::reading::{Estimated, Measured, Method, Missing, Reading, Source};
 use crate::snapshot::{Snapshot, SourceState};
 use crate::units::{Bytes, Percent};
@@ -19,6 +18,7 @@ const ENGINES: &str = "drm-engine-*";
 pub fn radeon() -> Snapshot {
     let mut card = device(0, "AMD Radeon RX 7900 XTX", 24_560, 11_000);
     card.vendor = Vendor::Amd;
+    card.kind_evidence = Some("mem_busy_percent");
     card.cuda = gone(Gap::NotApplicable, Source::Sysfs, "CUDA is NVIDIA's");
     card.uuid = gone(Gap::NotApplicable, Source::Sysfs, "no UUID");
     card.driver = read("amdgpu".into(), "DRIVER of uevent");
@@ -44,6 +44,7 @@ pub fn radeon() -> Snapshot {
     let mut processor = device(1, "Intel Graphics", 0, 0);
     processor.vendor = Vendor::Intel;
     processor.kind = DeviceKind::Integrated;
+    processor.kind_evidence = Some("PCI address 0000:00:02.0");
     processor.cuda = gone(Gap::NotApplicable, Source::Sysfs, "CUDA is NVIDIA's");
     processor.driver = read("i915".into(), "DRIVER of uevent");
     for reading in [
@@ -77,6 +78,7 @@ pub fn radeon() -> Snapshot {
             copy: kfd(Percent(4.0), "sdma"),
             evicted_ms: kfd(0, "stats/evicted_ms"),
             occupied_units: gone(Gap::NotPresent, Source::Kfd, "stats/cu_occupancy"),
+            standing: KfdStanding::InClients,
         });
     });
     let mut twice = row(0, Err(Gap::SharedClient), Err(Gap::SharedClient));
@@ -86,7 +88,7 @@ pub fn radeon() -> Snapshot {
     (engines.copy, engines.video) = (unknown, unknown);
     with(&mut twice, |drm| drm.reasons = vec![Gap::SharedClient]);
     let mut page = row(1, Err(Gap::NoCounter), Ok(96));
-    with(&mut page, |drm| drm.is_integrated = true);
+    with(&mut page, |drm| drm.kind = DeviceKind::Integrated);
     let mut it = snapshot(
         vec![card, processor],
         vec![
@@ -196,8 +198,8 @@ fn row(device_index: u32, vram: Result<u64, Gap>, system: Result<u64, Gap>) -> C
     engines.copy = load(Ok(2.0));
     engines.video = load(Ok(12.0));
     engines.memory = load(Err(Gap::NoCounter));
-    engines.encode = load(Err(Gap::NotApplicable));
-    engines.decode = load(Err(Gap::NotApplicable));
+    engines.encode = load(Err(Gap::SharedEngine));
+    engines.decode = load(Err(Gap::SharedEngine));
     engines.jpeg = load(Ok(0.0));
     engines.ofa = load(Err(Gap::NoCounter));
     let nothing = |gap, counter| {
@@ -208,7 +210,7 @@ fn row(device_index: u32, vram: Result<u64, Gap>, system: Result<u64, Gap>) -> C
     };
     it.drm = Some(Box::new(DrmClients {
         clients: 1,
-        is_integrated: false,
+        kind: DeviceKind::Discrete,
         reasons: Vec::new(),
         vram_resident: reference(vram),
         system_resident: reference(system),

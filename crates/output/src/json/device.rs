@@ -24,6 +24,7 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
         driver: t.measured("driver", &device.driver, Clone::clone),
         cuda: t.measured("cuda", &device.cuda, Clone::clone),
         kind: device.kind.id(),
+        kind_evidence: kind_evidence(t, device),
         virtualization: t.measured("virtualization", &device.virtualization, |it| it.id()),
         may_suspend: t.measured("may_suspend", &device.may_suspend, |may| *may),
         power_state: t.measured("power_state", &device.power_state, |state| match state {
@@ -71,6 +72,13 @@ pub(super) fn device(now: Stamp, device: &Device) -> v1::Device {
     }
 }
 
+fn kind_evidence(t: &mut Traces, device: &Device) -> Option<&'static str> {
+    match device.kind_evidence {
+        Some(evidence) => Some(evidence),
+        None => t.absent("kind_evidence", Gap::NotFound),
+    }
+}
+
 fn sensor(now: Stamp, sensor: &Sensor) -> v1::Sensor {
     let mut traces = Traces::new(now);
     v1::Sensor {
@@ -101,6 +109,7 @@ pub(super) fn entry(now: Stamp, device: &Device) -> v1::GpuEntry {
         pci: t.measured("pci", &device.pci, ToString::to_string),
         driver: t.measured("driver", &device.driver, Clone::clone),
         kind: device.kind.id(),
+        kind_evidence: kind_evidence(t, device),
         virtualization: t.measured("virtualization", &device.virtualization, |it| it.id()),
         vram_total_bytes: t.bytes("vram_total_bytes", &device.memory.total),
         instances: mig::entries(t, now, device),

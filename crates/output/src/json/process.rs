@@ -222,6 +222,7 @@ fn clients(now: Stamp, drm: &DrmClients) -> v1::DrmClients {
     let t = &mut traces;
     v1::DrmClients {
         clients: drm.clients,
+        system_memory_role: drm.kind.system_memory_role(),
         vram_unattributed_all: drm.reasons.iter().map(|gap| gap.code()).collect(),
         vram_at_least_bytes: t.at_least("vram_at_least_bytes", &drm.vram_bounds),
         displaced_vram_bytes: t.derived("displaced_vram_bytes", &drm.displaced, None),
@@ -264,6 +265,13 @@ fn kfd(now: Stamp, figures: &KfdFigures) -> v1::Kfd {
         vram_bytes: t.bytes("vram_bytes", &figures.vram),
         copy_pct: t.number("copy_pct", &figures.copy, |share| share.0),
         evicted_ms: t.measured("evicted_ms", &figures.evicted_ms, |ms| *ms),
+        charged: figures.standing.is_charged(),
+        uncharged_reason: if figures.standing.is_charged() {
+            t.absent("uncharged_reason", Gap::NotApplicable)
+        } else {
+            Some(figures.standing.id())
+        },
+        rule: figures.standing.sentence(),
         occupied_units: t.measured("occupied_units", &figures.occupied_units, |units| *units),
         provenance: traces.finish(),
     }

@@ -232,10 +232,15 @@ impl Traces {
     ) -> Option<u64> {
         match reading {
             Reading::Known(estimated) => {
+                let is_exact = estimated.low == estimated.high;
                 let trace = Trace {
                     method: Some(estimated.method.id()),
-                    bound: Some("lower"),
-                    detail: Some(format!("at most {} bytes", estimated.high.0)),
+                    bound: (!is_exact).then_some("lower"),
+                    detail: Some(if is_exact {
+                        "exact: the most is the same".to_owned()
+                    } else {
+                        format!("at most {} bytes", estimated.high.0)
+                    }),
                     ..present(self.now, "estimated", estimated.from)
                 };
                 self.enter(key, trace);

@@ -122,6 +122,8 @@ pub struct GpuEntry {
     pub driver: Option<Text>,
     /// Memory architecture.
     pub kind: &'static str,
+    /// What decided `kind`; null where nothing did, and it is `unknown`.
+    pub kind_evidence: Option<&'static str>,
     /// How it reaches this system.
     pub virtualization: Option<&'static str>,
     /// All device memory, bytes.

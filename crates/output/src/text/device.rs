@@ -1,7 +1,8 @@
 //! The block of one GPU, and the list of GPUs.
 
 use model::{
-    ChargedBytes, Device, Gap, Measured, Percent, PowerState, Reading, Snapshot, Text, Total,
+    ChargedBytes, Device, DeviceKind, Gap, Measured, Percent, PowerState, Reading, Snapshot, Text,
+    Total, Vendor,
 };
 
 use super::notes::{Cell, Notes, with_ages};
@@ -76,7 +77,8 @@ fn identity(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &s
     }
     let pci = notes.measured("PCI address", subject, &device.pci, ToString::to_string);
     items.push(format!("pci {}", pci.text));
-    items.extend(device.labels().map(str::to_owned));
+    items.extend(kind(device));
+    items.extend(device.virtualization_label().map(str::to_owned));
     match &device.power_state {
         Reading::Known(state) if state.value == PowerState::Suspended => {
             items.push("suspended".into());
@@ -87,6 +89,20 @@ fn identity(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &s
         }
     }
     page.items(&format!("{subject}  "), &items);
+}
+
+/// What kind of device it is and what decided that. NVIDIA's driver serves cards, and names what is none.
+fn kind(device: &Device) -> Option<String> {
+    let label = device.kind.label();
+    match device.kind_evidence {
+        Some(_) if device.vendor == Vendor::Nvidia => label.map(str::to_owned),
+        Some(evidence) => Some(format!(
+            "{} by {evidence}",
+            label.unwrap_or(device.kind.id())
+        )),
+        None if device.vendor == Vendor::Nvidia => None,
+        None => Some("card or part of the processor: not known".into()),
+    }
 }
 
 fn memory(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &str) {
@@ -104,7 +120,11 @@ fn memory(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &str
     let share = memory.used.value().zip(memory.total.value());
     let share = share.and_then(|(used, total)| used.percent_of(*total));
     let share = share.map_or_else(String::new, |it| format!(" ({})", format::percent_long(it)));
-    let first = format!("{} of {} used{share}", used.text, total.text);
+    let carve_out = match (device.kind, total.text.as_str()) {
+        (DeviceKind::Integrated, text) if text != format::NOT_AVAILABLE => "carve-out ",
+        _ => "",
+    };
+    let first = format!("{carve_out}{} of {} used{share}", used.text, total.text);
     let mut items = vec![
         (first, used.old_ms),
         (format!("free {}", free.text), free.old_ms),

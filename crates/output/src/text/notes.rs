@@ -94,6 +94,7 @@ pub(super) struct Notes<'a> {
     gaps: Vec<(Gap, Remedy, Fields)>,
     ages: Vec<(String, Fields)>,
     lower_bound: bool,
+    shared: bool,
     reported: bool,
     inferred: bool,
     foreign: bool,
@@ -110,6 +111,7 @@ impl<'a> Notes<'a> {
             gaps: Vec::new(),
             ages: Vec::new(),
             lower_bound: false,
+            shared: false,
             reported: false,
             inferred: rows.any(|(process, charge)| {
                 let vram = charge.memory.vram.known();
@@ -173,6 +175,11 @@ impl<'a> Notes<'a> {
     pub(super) const fn at_least(&mut self) -> &'static str {
         self.lower_bound = true;
         ">="
+    }
+
+    /// Notes that system memory stands under the heading of what is shared.
+    pub(super) const fn shared(&mut self) {
+        self.shared = true;
     }
 
     fn known(&mut self, field: &'static str, subject: &str, text: String, by: Provenance) -> Cell {
@@ -290,6 +297,10 @@ impl<'a> Notes<'a> {
             (self.inferred, "* = owner matched, ? = owner guessed"),
             (self.foreign, "H: = number on the host"),
             (self.lower_bound, ">= = at least, some rows have no size"),
+            (
+                self.shared,
+                "SHARED = system memory that the GPU uses, not overflow",
+            ),
             (pending, "\u{2026} = no answer yet"),
         ];
         legend.extend(marks.iter().filter_map(|(on, text)| on.then_some(*text)));

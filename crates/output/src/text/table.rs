@@ -1,6 +1,9 @@
 //! The process table.
 
-use model::{Charge, ChargedBytes, Estimated, Gap, Missing, Process, Reading, Snapshot};
+use model::{
+    Charge, ChargedBytes, Estimated, Gap, KfdStanding, Missing, Process, Reading, SHARED_LABEL,
+    SPILL_LABEL, Snapshot,
+};
 
 use super::notes::Notes;
 use super::page::Page;
@@ -28,7 +31,8 @@ struct Layout {
     /// Width of the kind of work: a guess is marked, which may need one more.
     kind: usize,
     gpu: bool,
-    spill: bool,
+    /// Heading of the column of system memory, where there is one.
+    spill: Option<&'static str>,
     paged: bool,
     /// Width of the column, where there is one: a mark needs two more.
     load: Option<usize>,
@@ -123,13 +127,20 @@ fn layout(
         Some(process::container(Some(container), usize::MAX))
     });
     let memory = rows.iter().map(|(_, charge)| &charge.memory);
+    // Beside any device that is no card the word of all of them is the one that claims nothing.
+    let mut labels = rows.iter().map(|(_, charge)| charge.system_label());
+    let system = if labels.any(|label| label == SHARED_LABEL) {
+        SHARED_LABEL
+    } else {
+        SPILL_LABEL
+    };
     let mut layout = Layout {
         container: None,
         pid,
         name,
         kind,
         gpu,
-        spill: kept("SPILL", &mut memory.clone().map(|it| missing(&it.spill))),
+        spill: kept(system, &mut memory.clone().map(|it| missing(&it.spill))).then_some(system),
         paged: kept("PAGED", &mut memory.clone().map(|it| missing(&it.paged))),
         load: kept(
             "GPU%",
@@ -184,7 +195,10 @@ fn head(layout: &Layout, width: usize) -> String {
     };
     title(layout.gpu, "GPU", 3);
     title(true, "VRAM  ", SIZE);
-    title(layout.spill, "SPILL  ", SIZE);
+    if let Some(system) = layout.spill {
+        // The longer one takes a column of the mark's, which such sizes do not have.
+        title(true, &format!("{system:<7}"), SIZE);
+    }
     title(layout.paged, "PAGED  ", SIZE);
     title(layout.load.is_some(), "GPU%", layout.load.unwrap_or(4));
     if let Some(columns) = layout.container {
@@ -228,7 +242,7 @@ fn row(
             };
             blank(layout.gpu, "-", 3);
             blank(true, &format!("{gap}  "), SIZE);
-            blank(layout.spill, &format!("{gap}  "), SIZE);
+            blank(layout.spill.is_some(), &format!("{gap}  "), SIZE);
             blank(layout.paged, &format!("{gap}  "), SIZE);
             blank(layout.load.is_some(), gap, layout.load.unwrap_or(4));
         }
@@ -255,17 +269,26 @@ fn clients(page: &mut Page, charge: &Charge, indent: usize) {
     let lead = " ".repeat(indent);
     if let Reading::Known(own) = &drm.vram_bounds {
         let (low, high) = (format::size(own.low), format::size(own.high));
-        let text = format!(
-            "VRAM at least {low} and at most {high}: what is there, less what is shared (~)"
-        );
+        let text = if own.low == own.high {
+            let why = charge.memory.vram.gap().map_or("", Gap::sentence);
+            format!(
+                "VRAM {low} exactly, derived (~): nothing of what is there is shared; not charged and in no sum: {why}"
+            )
+        } else {
+            format!(
+                "VRAM at least {low} and at most {high}: what is there, less what is shared (~)"
+            )
+        };
         page.sentence(&lead, &text);
     }
+    // Beside a figure of its nodes, which holds it, the count is told in JSON and on the screen.
     if let Some(kfd) = &drm.kfd
         && let Reading::Known(counted) = &kfd.vram
-        && charge.memory.vram.known().is_none()
+        && kfd.standing != KfdStanding::InClients
     {
         let size = format::size(counted.value);
-        let text = format!("ROCm's driver counts {size} of VRAM for it, which is in no sum");
+        let why = kfd.standing.sentence();
+        let text = format!("ROCm's driver (KFD) counts {size} of VRAM for it, {why}");
         page.sentence(&lead, &text);
     }
     if let Reading::Known(displaced) = &drm.displaced
@@ -288,9 +311,20 @@ fn figures(
         cells.push(format::pad_start(&charge.device_index.to_string(), 3));
     }
     let memory = &charge.memory;
-    cells.push(size(notes, "VRAM", subject, &memory.vram));
-    if layout.spill {
-        cells.push(size(notes, "SPILL", subject, &memory.spill));
+    let exact = charge.drm.as_ref().and_then(|drm| drm.exact_vram());
+    cells.push(match (exact, memory.vram.known()) {
+        // Derived, and in no sum: the line below says why nothing is charged.
+        (Some(own), None) => {
+            let text = format::estimate(own.low, own.high);
+            format::pad_start(&(text + "  "), SIZE)
+        }
+        _ => size(notes, "VRAM", subject, &memory.vram),
+    });
+    if let Some(label) = layout.spill {
+        cells.push(size(notes, label, subject, &memory.spill));
+        if label == SHARED_LABEL {
+            notes.shared();
+        }
     }
     if layout.paged {
         if let Reading::Known(Estimated { from, .. }) = &memory.paged {

@@ -86,6 +86,10 @@ pub struct DrmHolder {
     pub start_ticks: Option<u64>,
     /// Its short name (`comm`), empty where it could not be told.
     pub name: Text,
+    /// Its parent; `None` where its `stat` does not tell.
+    pub parent: Option<u32>,
+    /// Whether it was forked and has executed no program since (`PF_FORKNOEXEC` in field 9 of its `stat`).
+    pub has_only_forked: bool,
     /// Whether it has `/dev/kfd` open.
     pub has_kfd: bool,
     /// Its descriptors of nodes.
@@ -141,6 +145,10 @@ struct HolderHeader {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start: Option<u64>,
     name: Text,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<u32>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    forked: bool,
     kfd: bool,
     /// Number, minor number, whether the node is gone.
     open: Vec<(u32, u32, bool)>,
@@ -189,6 +197,8 @@ impl DrmSweep {
                     pid: holder.pid,
                     start_ticks: holder.start,
                     name: holder.name.clone(),
+                    parent: holder.parent,
+                    has_only_forked: holder.forked,
                     has_kfd: holder.kfd,
                     descriptors: holder
                         .open
@@ -234,6 +244,8 @@ impl DrmHolder {
             pid: self.pid,
             start: self.start_ticks,
             name: self.name.clone(),
+            parent: self.parent,
+            forked: self.has_only_forked,
             kfd: self.has_kfd,
             open: self.descriptors.iter().map(open).collect(),
         }
@@ -294,6 +306,8 @@ mod tests {
                     pid: 7,
                     start_ticks: Some(9),
                     name: "client".into(),
+                    parent: Some(3),
+                    has_only_forked: true,
                     has_kfd: true,
                     descriptors: vec![DrmDescriptor {
                         fd: 5,

@@ -10,7 +10,7 @@ use model::Gap;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 
-use super::errors::gap;
+use super::errors::{NO_FILE, gap};
 
 /// Attempts where the kernel could not decide because of renames meanwhile.
 const RESOLVE_TRIES: u32 = 8;
@@ -87,7 +87,7 @@ pub(super) fn walk(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<Ow
     Ok(found)
 }
 
-/// A reference to a regular file; anything else is not present.
+/// A reference to a regular file; anything else is none.
 pub(super) fn find_regular(root: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Gap> {
     if !path.starts_with('/') || path.contains('\0') {
         return Err(Gap::NotPresent);
@@ -95,7 +95,7 @@ pub(super) fn find_regular(root: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, 
     let found = find(root, path, OFlags::empty()).map_err(gap)?;
     match file_type(found.as_fd()).map_err(gap)? {
         FileType::RegularFile => Ok(found),
-        _ => Err(Gap::NotPresent),
+        _ => Err(Gap::NotRegular),
     }
 }
 
@@ -131,7 +131,8 @@ pub(super) fn open_in(folder: BorrowedFd<'_>, name: &str) -> Result<File, Errno>
     let file = openat(folder, name, flags, Mode::empty())?;
     match file_type(file.as_fd())? {
         FileType::RegularFile => Ok(file.into()),
-        _ => Err(Errno::NOENT),
+        FileType::Directory => Err(Errno::ISDIR),
+        _ => Err(NO_FILE),
     }
 }
 

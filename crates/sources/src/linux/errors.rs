@@ -5,19 +5,23 @@ use std::io;
 use model::Gap;
 use rustix::io::Errno;
 
+/// What is said of a pipe, a socket or a device in place of a file, before anything is read of it: the kernel's own
+/// answer to reading one from a place in it.
+pub(super) const NO_FILE: Errno = Errno::SPIPE;
+
 /// About a thing: what is not there is not present.
 pub(super) fn gap(error: Errno) -> Gap {
     match error {
-        // The last four: a component is no directory, a link loops or is not followed, a name is too long for
-        // any file to have it, a device node has no device.
+        // The last four: a component is no directory, a name is too long for any file to have it, a device node has
+        // no device.
         Errno::NOENT
         | Errno::SRCH
         | Errno::NOTDIR
-        | Errno::LOOP
         | Errno::NAMETOOLONG
         | Errno::NXIO
-        | Errno::NODEV
-        | Errno::ISDIR => Gap::NotPresent,
+        | Errno::NODEV => Gap::NotPresent,
+        // A folder; a link that loops or is not followed; what cannot be read from a place in it ([`NO_FILE`]).
+        Errno::ISDIR | Errno::LOOP | NO_FILE => Gap::NotRegular,
         Errno::ACCESS | Errno::PERM => Gap::Permission,
         // Attributes of devices that do not have the thing, or not now.
         Errno::OPNOTSUPP | Errno::INVAL | Errno::NODATA | Errno::IO | Errno::BUSY => {
@@ -44,6 +48,16 @@ pub(super) fn gap_of_process(error: Errno) -> Gap {
     match gap(error) {
         Gap::NotPresent => Gap::Exited,
         other => other,
+    }
+}
+
+/// About a file in the folder of a process that is asked afterwards whether it still is that process
+/// ([`super::subject::Subject::confirm`]): a file that is missing is missing, also where the process lives.
+pub(super) fn gap_in_process(error: Errno) -> Gap {
+    match error {
+        // What the file is about has gone: the process has no memory any more.
+        Errno::SRCH => Gap::Exited,
+        other => gap(other),
     }
 }
 

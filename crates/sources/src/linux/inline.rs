@@ -95,8 +95,9 @@ impl InlineReads {
     }
 
     fn of_process(&mut self, pid: u32, name: &str) -> Result<(), Gap> {
-        let folder = self.place.process(pid).map_err(gap_of_process)?;
-        let file = beneath::open_in(folder.as_fd(), name).map_err(gap_of_process)?;
+        let missing = |error| self.place.why_missing(pid, error);
+        let folder = self.place.process(pid).map_err(missing)?;
+        let file = beneath::open_in(folder.as_fd(), name).map_err(missing)?;
         read_all(&file, &mut self.buffer, FILE_BOUND).map_err(|e| e.gap(gap_of_process))
     }
 
@@ -116,7 +117,8 @@ impl InlineReads {
         }
         let proc = self.place.proc().map_err(gap_of_process)?;
         let path = format!("{pid}/stat");
-        let file = beneath::open_in(proc.as_fd(), &path).map_err(gap_of_process)?;
+        let file = beneath::open_in(proc.as_fd(), &path);
+        let file = file.map_err(|error| self.place.why_missing(pid, error))?;
         let text = read_once(&file, &mut self.page).map_err(|e| e.gap(gap_of_process))?;
         let reply = Reply::Bytes(text.into());
         if self.stats.len() < KEPT_FILES {

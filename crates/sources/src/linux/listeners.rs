@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use model::Gap;
 use raw::Listener;
 
-use super::errors::gap_of_process;
+use super::errors::gap_in_process;
 use super::open_files::descriptors;
 use super::place::{Place, link_text};
 use super::subject::Subject;
@@ -51,7 +51,7 @@ pub(super) fn sockets(subject: &Subject, ours: bool) -> Result<Vec<(u64, Listene
             Ok(table) => table,
             // Without IPv6 there is no such table.
             Err(_) if v6 => continue,
-            Err(error) => return Err(gap_of_process(error)),
+            Err(error) => return Err(gap_in_process(error)),
         };
         let text = String::from_utf8_lossy(&table);
         found.extend(

@@ -6,7 +6,7 @@ use model::{Gap, Text};
 use rustix::fs::{AtFlags, Dir, FileType, OFlags, statat};
 
 use super::beneath;
-use super::errors::gap_of_process;
+use super::errors::gap_in_process;
 use super::place::{Place, link_text};
 use super::subject::Subject;
 
@@ -18,8 +18,8 @@ const NUMBER_BYTES: usize = 10;
 
 /// The descriptors of a process with their link texts, by number, and the folder they are in.
 pub(super) fn descriptors(subject: &Subject) -> Result<(Dir, Vec<(u32, String)>), Gap> {
-    let folder = beneath::folder_in(subject.folder().as_fd(), "fd").map_err(gap_of_process)?;
-    let mut folder = Dir::new(folder).map_err(gap_of_process)?;
+    let folder = beneath::folder_in(subject.folder().as_fd(), "fd").map_err(gap_in_process)?;
+    let mut folder = Dir::new(folder).map_err(gap_in_process)?;
     let mut numbers = Vec::new();
     for entry in &mut folder {
         let Ok(entry) = entry else { break };
@@ -35,7 +35,7 @@ pub(super) fn descriptors(subject: &Subject) -> Result<(Dir, Vec<(u32, String)>)
         }
     }
     numbers.sort_unstable();
-    let opened = folder.fd().map_err(gap_of_process)?;
+    let opened = folder.fd().map_err(gap_in_process)?;
     let links = numbers.into_iter().filter_map(|number| {
         // One that was closed meanwhile is none.
         let text = link_text(opened, &number.to_string()).ok()?;

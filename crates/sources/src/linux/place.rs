@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use model::Gap;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, open, readlinkat, statat};
 use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 use super::beneath;
-use super::errors::gap;
+use super::errors::{gap, gap_of_process};
 
 /// The machine's root folder and its `/proc`.
 pub(crate) struct Place {
@@ -56,6 +57,34 @@ impl Place {
     /// The folder of a process.
     pub(super) fn process(&self, pid: u32) -> Result<OwnedFd, Errno> {
         beneath::folder_in(self.proc()?.as_fd(), &pid.to_string())
+    }
+
+    /// Why a process has no folder: it has ended, or it is hidden from this user (`hidepid` of `/proc`). Asking whether
+    /// a signal could be sent sends none.
+    pub(super) fn why_absent(&self, pid: u32, error: Errno) -> Gap {
+        let gap = gap_of_process(error);
+        if gap != Gap::Exited || self.is_directory {
+            return gap;
+        }
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        match pid.map(test_kill_process) {
+            Some(Err(Errno::PERM)) => Gap::Permission,
+            // It may be seen, and has gone between the two questions or has just begun.
+            Some(Ok(()) | Err(_)) | None => Gap::Exited,
+        }
+    }
+
+    /// Why a file of a process is missing: it has ended, or it lives and has no such file.
+    pub(super) fn why_missing(&self, pid: u32, error: Errno) -> Gap {
+        let is_there = || {
+            let proc = self.proc().ok()?;
+            statat(proc, pid.to_string(), AtFlags::SYMLINK_NOFOLLOW).ok()
+        };
+        match gap_of_process(error) {
+            Gap::Exited if error != Errno::SRCH && is_there().is_some() => Gap::NotPresent,
+            Gap::Exited => self.why_absent(pid, error),
+            gap => gap,
+        }
     }
 
     /// The root of a process. Below a directory it is the folder `root` of the process, or the directory itself

@@ -8,7 +8,7 @@ use raw::{Endpoint, ProcessRef, Question, Reply, Root};
 
 use super::apps::Apps;
 use super::beneath;
-use super::errors::{gap, gap_of_process};
+use super::errors::{gap, gap_in_process, gap_of_process};
 use super::place::{Place, link_text};
 use super::subject::Subject;
 use super::{
@@ -111,7 +111,7 @@ impl Reader for PostedReads {
                 .map(Reply::Manifest),
             Question::Maps(who) => self.of(*who, |subject| {
                 let file = beneath::open_in(subject.folder().as_fd(), "maps");
-                let kept = maps::compact(file.map_err(gap_of_process)?)?;
+                let kept = maps::compact(file.map_err(gap_in_process)?)?;
                 Ok(Reply::Bytes(kept.into()))
             }),
             Question::CommandLine(who) => self.of(*who, |subject| {

@@ -8,7 +8,7 @@ use raw::ProcessRef;
 use rustix::io::Errno;
 
 use super::beneath;
-use super::errors::gap_of_process;
+use super::errors::{gap_in_process, gap_of_process};
 use super::place::Place;
 use super::text::{EMPTY_PAGE, Unread, read_all, read_once};
 
@@ -26,8 +26,9 @@ pub(super) struct Subject {
 
 impl Subject {
     pub(super) fn open(place: &Place, who: ProcessRef) -> Result<Self, Gap> {
-        let folder = place.process(who.pid).map_err(gap_of_process)?;
-        let stat = beneath::open_in(folder.as_fd(), "stat").map_err(gap_of_process)?;
+        let missing = |error| place.why_missing(who.pid, error);
+        let folder = place.process(who.pid).map_err(missing)?;
+        let stat = beneath::open_in(folder.as_fd(), "stat").map_err(missing)?;
         confirm(&stat, who)?;
         Ok(Self {
             folder,
@@ -49,9 +50,9 @@ impl Subject {
 
     /// A text in its folder.
     pub(super) fn text(&self, name: &str, bound: usize) -> Result<Vec<u8>, Gap> {
-        let file = beneath::open_in(self.folder.as_fd(), name).map_err(gap_of_process)?;
+        let file = beneath::open_in(self.folder.as_fd(), name).map_err(gap_in_process)?;
         let mut text = Vec::new();
-        read_all(&file, &mut text, bound).map_err(|error| error.gap(gap_of_process))?;
+        read_all(&file, &mut text, bound).map_err(|error| error.gap(gap_in_process))?;
         Ok(text)
     }
 

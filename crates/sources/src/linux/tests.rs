@@ -178,15 +178,37 @@ fn texts_of_a_process_are_verbatim_and_status_is_cut_down() {
 }
 
 #[test]
-fn what_is_missing_has_exited_or_is_not_present() {
+fn a_process_that_is_not_there_has_ended_and_a_file_of_one_that_is_there_is_missing() {
     let tree = Tree::new();
     tree.folder("proc").folder("proc/7");
     assert_eq!(tree.inline(&Inline::Stat(8)), Err(Gap::Exited));
-    assert_eq!(tree.inline(&Inline::Cgroup(7)), Err(Gap::Exited));
+    assert_eq!(tree.inline(&Inline::Cgroup(8)), Err(Gap::Exited));
+    assert_eq!(tree.inline(&Inline::Cgroup(7)), Err(Gap::NotPresent));
+    assert_eq!(tree.inline(&Inline::Stat(7)), Err(Gap::NotPresent));
     assert_eq!(tree.inline(&Inline::PidNamespace), Err(Gap::NotPresent));
     let small = |path: &str| tree.inline(&Inline::Small(path.into()));
     assert_eq!(small("/sys/class/drm/card0/x"), Err(Gap::NotPresent));
-    assert_eq!(tree.posted(&Question::Maps(WHO)), Err(Gap::Exited));
+    assert_eq!(tree.posted(&Question::Maps(WHO)), Err(Gap::NotPresent));
+    tree.process(7, 99);
+    for question in [
+        Question::Maps(WHO),
+        Question::CommandLine(WHO),
+        Question::Environment(WHO),
+    ] {
+        assert_eq!(tree.posted(&question), Err(Gap::NotPresent), "it lives");
+    }
+    tree.process(7, 100);
+    for question in [
+        Question::Maps(WHO),
+        Question::CommandLine(WHO),
+        Question::OpenFiles(WHO),
+    ] {
+        assert_eq!(
+            tree.posted(&question),
+            Err(Gap::Exited),
+            "another has its number"
+        );
+    }
     let nowhere = Tree::new();
     assert_eq!(nowhere.inline(&Inline::Stat(1)), Err(Gap::Exited));
     let gone = Place::new(Some(nowhere.0.join("gone")));
@@ -233,20 +255,26 @@ fn texts_longer_than_their_bound_are_over_it() {
 }
 
 #[test]
-fn fifos_folders_and_links_in_place_of_files_are_not_read() {
+fn pipes_folders_and_links_in_place_of_files_are_not_read_and_told_as_such() {
     let tree = Tree::new();
     tree.fifo("proc/7/stat")
         .folder("proc/8/stat")
         .file("elsewhere/stat", stat(9, 99))
         .link("proc/9", "../elsewhere")
         .link("proc/10/stat", "../../elsewhere/stat");
-    for pid in 7..=10 {
-        assert_eq!(tree.inline(&Inline::Stat(pid)), Err(Gap::Exited), "{pid}");
+    for (pid, gap) in [
+        (7, Gap::NotRegular),
+        (8, Gap::NotRegular),
+        // A link in place of a process is none.
+        (9, Gap::NotPresent),
+        (10, Gap::NotRegular),
+    ] {
+        assert_eq!(tree.inline(&Inline::Stat(pid)), Err(gap), "{pid}");
         let who = ProcessRef {
             pid,
             start_ticks: 99,
         };
-        assert_eq!(tree.posted(&Question::Maps(who)), Err(Gap::Exited), "{pid}");
+        assert_eq!(tree.posted(&Question::Maps(who)), Err(gap), "{pid}");
     }
 }
 
@@ -287,16 +315,16 @@ fn the_root_of_a_process_cannot_be_left() {
         .link("proc/7/root/good", "/etc/hosts")
         .link("proc/7/root/folder", "/etc")
         .link("proc/7/root/loop", "loop");
-    for path in [
-        "/absolute",
-        "/relative",
-        "/../../../etc/shadow",
-        "/folder/shadow",
-        "/loop",
+    for (path, gap) in [
+        ("/absolute", Gap::NotPresent),
+        ("/relative", Gap::NotPresent),
+        ("/../../../etc/shadow", Gap::NotPresent),
+        ("/folder/shadow", Gap::NotPresent),
+        ("/loop", Gap::NotRegular),
     ] {
-        assert_eq!(tree.process_file(path), Err(Gap::NotPresent), "{path}");
+        assert_eq!(tree.process_file(path), Err(gap), "{path}");
         let question = meta(Root::Process(WHO), path);
-        assert_eq!(tree.posted(&question), Err(Gap::NotPresent), "{path}");
+        assert_eq!(tree.posted(&question), Err(gap), "{path}");
     }
     assert_eq!(tree.process_file("/etc/hosts"), text("inside"));
     assert_eq!(tree.process_file("/good"), followed("inside"));
@@ -322,14 +350,21 @@ fn only_regular_files_are_opened() {
         .fifo("fifo")
         .folder("folder")
         .link("null", "/dev/null");
-    for path in ["/fifo", "/folder", "/null", "/"] {
+    let refused = [
+        ("/fifo", Gap::NotRegular),
+        ("/folder", Gap::NotRegular),
+        // It leads out of the directory.
+        ("/null", Gap::NotPresent),
+        ("/", Gap::NotRegular),
+    ];
+    for (path, gap) in refused {
         for root in [Root::Host, Root::Process(WHO)] {
-            assert_eq!(tree.posted(&file(root, path)), Err(Gap::NotPresent));
-            assert_eq!(tree.posted(&meta(root, path)), Err(Gap::NotPresent));
+            assert_eq!(tree.posted(&file(root, path)), Err(gap));
+            assert_eq!(tree.posted(&meta(root, path)), Err(gap));
         }
     }
     let device = posted_in(None, &file(Root::Host, "/dev/null"));
-    assert_eq!(device, Err(Gap::NotPresent));
+    assert_eq!(device, Err(Gap::NotRegular));
 }
 
 #[test]

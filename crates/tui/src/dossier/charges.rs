@@ -36,7 +36,7 @@ pub(super) fn charge_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> P
     let counted = |gap: Option<Gap>| gap != Some(Gap::NoCounter);
     if counted(memory.spill.gap()) {
         let spill = figure::charged(&memory.spill, look);
-        fact(&mut it, "SPILL", &spill, look);
+        fact(&mut it, charge.system_label(), &spill, look);
     }
     if counted(memory.commit.gap()) {
         let commit = figure::measured(&memory.commit, look, |size| figure::size(*size));
@@ -78,12 +78,11 @@ fn clients(it: &mut Paragraph, drm: &DrmClients, look: Look) {
         fact(it, "VRAM there, shared or not", &there, look);
     }
     if drm.vram_bounds.known().is_some() {
-        fact(
-            it,
-            "of its own",
-            &figure::estimated(&drm.vram_bounds, look),
-            look,
-        );
+        let name = match drm.exact_vram() {
+            Some(_) => "of its own, exactly",
+            None => "of its own",
+        };
+        fact(it, name, &figure::estimated(&drm.vram_bounds, look), look);
     }
     if drm
         .displaced
@@ -100,6 +99,7 @@ fn clients(it: &mut Paragraph, drm: &DrmClients, look: Look) {
     if let Some(kfd) = &drm.kfd {
         let size = figure::measured(&kfd.vram, look, |size| figure::size(*size));
         fact(it, "KFD", &size, look);
+        it.put(format!(" ({})", kfd.standing.sentence()), look.dim());
         fact(it, "KFD copy", &share(&kfd.copy, look), look);
         let units = figure::measured(&kfd.occupied_units, look, ToString::to_string);
         fact(it, "compute units", &units, look);

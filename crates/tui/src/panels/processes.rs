@@ -160,6 +160,16 @@ fn arrange(view: View<'_>, width: u16) -> Arrangement {
     )
 }
 
+/// The heading of a column. Beside any device that is no card, system memory is called what it is on all of them.
+fn heading(view: View<'_>, column: Column) -> &'static str {
+    let mut charges = view.rows().flatten().filter_map(|row| row.charge);
+    if column == Column::Spill && charges.any(|it| it.system_label() == model::SHARED_LABEL) {
+        model::SHARED_LABEL
+    } else {
+        column.title()
+    }
+}
+
 fn draw_rule(view: View<'_>, arrangement: &Arrangement, area: Rect, buffer: &mut Buffer) {
     let state = view.state;
     let rows = state.rows.len();
@@ -176,7 +186,7 @@ fn draw_rule(view: View<'_>, arrangement: &Arrangement, area: Rect, buffer: &mut
         title.push_str(" · all GPUs");
     }
     let arrow = if state.sort.descending { "▼" } else { "▲" };
-    let sort = format!("sort {}{arrow}", state.sort.column.title());
+    let sort = format!("sort {}{arrow}", heading(view, state.sort.column));
     let hidden = format!("+{} columns: widen", arrangement.hidden);
     let absent = format!("{}: n/a here", arrangement.absent.join(" "));
     let mut notes = vec![sort.as_str()];
@@ -207,7 +217,7 @@ fn draw_headings(
             (true, true) => "▼",
             (true, false) => "▲",
         };
-        let title = format!("{}{arrow}", column.title());
+        let title = format!("{}{arrow}", heading(view, column));
         let style = if sorted {
             look.sorted_heading()
         } else {

@@ -30,6 +30,8 @@ pub struct Device {
     pub cuda: Option<Text>,
     /// `discrete`, `integrated`, `unified`, `unknown`.
     pub kind: &'static str,
+    /// What decided `kind`; null where nothing did, and it is `unknown`.
+    pub kind_evidence: Option<&'static str>,
     /// `none`, `passthrough`, `vgpu` (a share of a host's device), `host_vgpu`, `host_vsga`.
     pub virtualization: Option<&'static str>,
     /// `active` or `suspended`.

@@ -125,6 +125,9 @@ pub struct Charge {
 pub struct DrmClients {
     /// Openings of the device, copies of a descriptor counted once.
     pub clients: u32,
+    /// What `memory.spill_bytes` is: `spill` beside a card's own memory; `shared` where the device has none or only a
+    /// carve-out of the system's, so that it is no overflow; `unknown` where the kind of the device is.
+    pub system_memory_role: &'static str,
     /// Every reason why memory is not charged, the first one first.
     pub vram_unattributed_all: Vec<&'static str>,
     /// Device memory that is shared with nobody, where nothing can be charged, bytes.
@@ -176,6 +179,13 @@ pub struct Kfd {
     pub copy_pct: Option<f64>,
     /// Time its queues were off the device for lack of memory, milliseconds.
     pub evicted_ms: Option<u64>,
+    /// Whether `vram_bytes` is what the process is charged.
+    pub charged: bool,
+    /// Why not: `in_clients`, `clients_uncharged`, `no_figure`, `partial_scan`, `exceeds_used`, `in_another_row`,
+    /// `not_a_card`; null where it is.
+    pub uncharged_reason: Option<&'static str>,
+    /// The rule in a sentence.
+    pub rule: &'static str,
     /// Compute units with work of it at this moment.
     pub occupied_units: Option<u32>,
     /// Classes and reasons.
@@ -196,7 +206,7 @@ pub struct Instance {
 pub struct ChargeMemory {
     /// Device memory.
     pub vram_bytes: Option<u64>,
-    /// GPU-accessible system memory.
+    /// GPU-accessible system memory; what it is stands in `drm.system_memory_role`.
     pub spill_bytes: Option<u64>,
     /// Committed (Windows).
     pub commit_bytes: Option<u64>,

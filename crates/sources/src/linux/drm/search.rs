@@ -36,6 +36,12 @@ const STAT_BOUND: usize = 4 * 1024;
 /// Field 9 of `stat`; the fields behind the name start with the third.
 const FLAGS_FIELD: usize = 9 - 3;
 
+/// Field 4, the parent.
+const PARENT_FIELD: usize = 4 - 3;
+
+/// Flag of a process that was forked and has executed nothing since (`include/linux/sched.h`, `PF_FORKNOEXEC`).
+const FORKED_ONLY: u64 = 0x40;
+
 /// Flag of kernel threads (`include/linux/sched.h`, `PF_KTHREAD`).
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
@@ -274,6 +280,10 @@ pub(super) struct Process {
     pub(super) start_ticks: Option<u64>,
     /// Its short name; empty where that cannot be told.
     pub(super) name: String,
+    /// `None` where its `stat` does not tell.
+    pub(super) parent: Option<u32>,
+    /// Whether it was forked and has executed no program since.
+    pub(super) has_only_forked: bool,
 }
 
 /// Opens a process, so that its number cannot become another one's. `None`: it has ended.
@@ -294,6 +304,9 @@ pub(super) fn open_process(place: &Place, pid: u32) -> Option<Process> {
         folder,
         start_ticks: start_ticks(&stat),
         name: String::from_utf8_lossy(name.unwrap_or_default()).into_owned(),
+        parent: field(&stat, PARENT_FIELD),
+        has_only_forked: field(&stat, FLAGS_FIELD)
+            .is_some_and(|flags: u64| flags & FORKED_ONLY != 0),
     })
 }
 
@@ -304,14 +317,18 @@ fn stat(process: &OwnedFd) -> Option<Vec<u8>> {
     Some(text)
 }
 
+/// A field of `stat`, counted from the one behind the name.
+fn field<T: std::str::FromStr>(stat: &[u8], number: usize) -> Option<T> {
+    let end_of_name = stat.iter().rposition(|byte| *byte == b')')?;
+    let fields = std::str::from_utf8(stat.get(end_of_name + 1..)?).ok()?;
+    let field = fields.split_ascii_whitespace().nth(number)?;
+    field.parse().ok()
+}
+
 fn is_kernel_thread(proc: &OwnedFd, pid: u32) -> bool {
     let flags = || {
         let folder = beneath::folder_in(proc.as_fd(), &pid.to_string()).ok()?;
-        let text = stat(&folder)?;
-        let end_of_name = text.iter().rposition(|byte| *byte == b')')?;
-        let fields = std::str::from_utf8(text.get(end_of_name + 1..)?).ok()?;
-        let flags = fields.split_ascii_whitespace().nth(FLAGS_FIELD)?;
-        flags.parse::<u64>().ok()
+        field::<u64>(&stat(&folder)?, FLAGS_FIELD)
     };
     flags().is_some_and(|flags| flags & KERNEL_THREAD != 0)
 }

@@ -13,7 +13,7 @@ use raw::{Answer, Reply, Stamped};
 use rustix::io::Errno;
 
 use super::super::beneath;
-use super::super::errors::{gap, gap_of_attribute, gap_of_process};
+use super::super::errors::{gap, gap_in_process, gap_of_attribute};
 use super::super::place::{Place, link_text};
 use super::super::text::{Unread, read_all};
 use super::nodes::{Open, open_node};
@@ -193,6 +193,8 @@ impl DrmDriver {
             pid,
             start_ticks: process.start_ticks,
             name: process.name.as_str().into(),
+            parent: process.parent,
+            has_only_forked: process.has_only_forked,
             has_kfd: nodes.values().any(|node| *node == Open::Kfd),
             descriptors: Vec::new(),
         };
@@ -222,7 +224,8 @@ impl DrmDriver {
             };
             progress.check()?;
             // One that was closed meanwhile is none.
-            if text == Err(Gap::Exited) && !is_open(&process, fd) {
+            let is_missing = matches!(text, Err(Gap::Exited | Gap::NotPresent));
+            if is_missing && !is_open(&process, fd) {
                 continue;
             }
             holder.descriptors.push(DrmDescriptor {
@@ -252,10 +255,10 @@ impl DrmDriver {
 
     fn text(&mut self, process: &Process, fd: u32) -> Answer<Arc<[u8]>> {
         let folder =
-            beneath::folder_in(process.folder.as_fd(), "fdinfo").map_err(gap_of_process)?;
-        let file = beneath::open_in(folder.as_fd(), &fd.to_string()).map_err(gap_of_process)?;
+            beneath::folder_in(process.folder.as_fd(), "fdinfo").map_err(gap_in_process)?;
+        let file = beneath::open_in(folder.as_fd(), &fd.to_string()).map_err(gap_in_process)?;
         read_all(&file, &mut self.buffer, TEXT_BOUND)
-            .map_err(|error: Unread| error.gap(gap_of_process))?;
+            .map_err(|error: Unread| error.gap(gap_in_process))?;
         let at = clock::stamp();
         Ok(Stamped {
             at,

@@ -158,7 +158,47 @@ fn an_unreadable_text_is_a_gap_and_the_rest_is_read() {
     let found = search(&mut tree.driver(), &plan(reads()));
     let texts = texts(&found.holders[0]);
     assert!(texts[0].2.is_ok());
-    assert_eq!(texts[1], (6, 128, Err(Gap::Exited)));
+    assert_eq!(texts[1], (6, 128, Err(Gap::NotPresent)));
+}
+
+#[test]
+fn what_is_no_regular_file_is_told_as_such_and_not_waited_for() {
+    let tree = Tree::new();
+    tree.file(&format!("{CARD}/power/runtime_status"), "active\n")
+        .process(7, 99)
+        .holds(7, 5, "/dev/dri/renderD128", &said(10));
+    let place = tree.path().join(format!("{CARD}/mem_info_vram_used"));
+    let pipe = |path: &std::path::Path| {
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            path,
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR,
+            0,
+        )
+        .unwrap();
+    };
+    let text = tree.path().join("proc/7/fdinfo/5");
+    fs::remove_file(&text).unwrap();
+    pipe(&text);
+    let look = || {
+        let sweep = sweep(&mut tree.driver(), &plan(reads()));
+        let file = sweep.devices[0].files[1].1.clone().map(|_| ());
+        let holders = sweep.search.unwrap().holders;
+        (file, holders[0].descriptors[0].text.clone().map(|_| ()))
+    };
+    pipe(&place);
+    assert_eq!(look(), (Err(Gap::NotRegular), Err(Gap::NotRegular)));
+    for path in [&place, &text] {
+        fs::remove_file(path).unwrap();
+        fs::create_dir(path).unwrap();
+    }
+    assert_eq!(look(), (Err(Gap::NotRegular), Err(Gap::NotRegular)));
+    for path in [&place, &text] {
+        fs::remove_dir(path).unwrap();
+        std::os::unix::fs::symlink(path.file_name().unwrap(), path).unwrap();
+    }
+    assert_eq!(look(), (Err(Gap::NotRegular), Err(Gap::NotRegular)));
 }
 
 #[test]
@@ -349,4 +389,26 @@ fn this_machine_is_searched_without_an_error() {
     let mut driver = DrmDriver::new(Arc::new(Place::new(None)));
     let found = search(&mut driver, &plan(DeviceReads::default()));
     assert!(found.complete.is_some());
+}
+
+#[test]
+fn parent_and_whether_a_program_was_executed_are_told_of_a_holder() {
+    let tree = Tree::new();
+    let zeros = "0 ".repeat(11);
+    for (pid, flags) in [(7, 0x40_0000), (8, 0x40_0040)] {
+        let stat = format!("{pid} (a) b) S 3 {pid} {pid} 0 -1 {flags} {zeros}0 99 1 1 0\n");
+        tree.file(&format!("proc/{pid}/stat"), stat).holds(
+            pid,
+            5,
+            "/dev/dri/renderD128",
+            &said(10),
+        );
+    }
+    let found = search(&mut tree.driver(), &plan(reads()));
+    let told: Vec<_> = found
+        .holders
+        .iter()
+        .map(|it| (it.pid, it.parent, it.has_only_forked))
+        .collect();
+    assert_eq!(told, [(7, Some(3), false), (8, Some(3), true)]);
 }

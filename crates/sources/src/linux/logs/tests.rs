@@ -90,8 +90,13 @@ fn an_unchanged_log_is_not_read_again() {
 fn what_is_no_regular_file_is_no_log() {
     let tree = tree();
     tree.fifo("l/pipe.log").folder("l/folder.log");
-    for path in ["/l/pipe.log", "/l/folder.log", "/l/none.log", "l/a.log"] {
-        assert_eq!(excerpt(&tree, path, None), Err(Gap::NotPresent), "{path}");
+    for (path, gap) in [
+        ("/l/pipe.log", Gap::NotRegular),
+        ("/l/folder.log", Gap::NotRegular),
+        ("/l/none.log", Gap::NotPresent),
+        ("l/a.log", Gap::NotPresent),
+    ] {
+        assert_eq!(excerpt(&tree, path, None), Err(gap), "{path}");
     }
 }
 
