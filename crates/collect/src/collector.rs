@@ -115,7 +115,10 @@ impl Collector {
         // Whether devices sleep has to be known before a driver is asked for the first time.
         if !self.host.is_known() {
             self.planned_regular = false;
-            return TickPlan::default();
+            return TickPlan {
+                extra: true,
+                ..TickPlan::default()
+            };
         }
         let Some(last) = self.last_regular else {
             self.planned_regular = true;
@@ -157,6 +160,7 @@ impl Collector {
                 wait_ns: 0,
                 nvml: None,
                 drm: None,
+                extra: true,
             };
         }
         self.planned_regular = true;
@@ -169,12 +173,9 @@ impl Collector {
             wait_ns,
             nvml: self.nvml.plan(wall_at_due, self.rest.untouched(due)),
             drm: self.drm.plan(is_patient),
+            // What a driver that is late says belongs to the refresh in which it was asked.
+            extra: self.waiting_for_drivers && !hurried,
         }
-    }
-
-    /// Whether the planned refresh is one at the interval, not one that only takes late answers.
-    pub const fn is_regular(&self) -> bool {
-        self.planned_regular
     }
 
     /// One refresh. Cannot fail: what a stage could not do is a gap or a notice in the snapshot.

@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod failure;
 mod printing;
+mod refreshes;
 mod sampling;
 
 use std::ffi::OsString;
