@@ -3,12 +3,14 @@
 //! Two forms of a size exist. The short one is for table cells: at most five columns, three
 //! significant digits, binary units (`3.95G` is 3.95 GiB). The long one spells the unit.
 
+mod ascii;
 mod size;
 mod span;
 mod width;
 
 use model::{Celsius, ClocksEventReasons, Gap, Megahertz, Millijoules, Percent, SensorUnit, Watts};
 
+pub use ascii::{likeness, to_ascii};
 pub use size::{estimate, estimate_signed, rate, size, size_long, size_signed};
 pub use span::{age, utc_millis, utc_seconds};
 pub use width::{display_width, fit, middle_ellipsis, pad_end, pad_start, sanitize};

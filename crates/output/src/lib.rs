@@ -11,6 +11,7 @@ pub mod format;
 pub mod json;
 mod shown;
 pub mod text;
+pub mod words;
 
 /// Version of the program, printed in every view.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -144,8 +144,11 @@ fn memory_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
             it.put(format!(" {}", missing.gap.sentence()), look.dim());
         }
     }
-    let spill = figure::charged(&charge.memory.spill, look);
-    fact(&mut it, "SPILL", &spill, look);
+    // What the platform has no counter for is told once, with the reason, below.
+    if !device::is_structural(&charge.memory.spill) {
+        let spill = figure::charged(&charge.memory.spill, look);
+        fact(&mut it, "SPILL", &spill, look);
+    }
     fact(
         &mut it,
         "GPU%",

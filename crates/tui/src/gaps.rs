@@ -83,6 +83,8 @@ pub(crate) fn of_details(device: &Device, look: Look, out: &mut Vec<Paragraph>) 
     groups.add("part number", &details.board_part_number);
     groups.add("persistence", &details.persistence);
     groups.add("compute mode", &details.compute_mode);
+    // What the driver family cannot have is not on the screen either; JSON names it.
+    groups.0.retain(|group| !group.missing.gap.is_structural());
     explain(groups.0, look, out);
 }
 

@@ -26,6 +26,13 @@ pub(super) struct Cell {
     pub(super) old_ms: Option<u64>,
 }
 
+impl Cell {
+    /// Whether there is a value, be it on its way.
+    pub(super) fn is_known(&self) -> bool {
+        self.text != format::NOT_AVAILABLE && self.text != format::PENDING
+    }
+}
+
 /// Fields with their subjects, in the order met.
 #[derive(Default)]
 struct Fields(Vec<(&'static str, Vec<String>)>);
@@ -257,7 +264,7 @@ impl Notes {
             let what = fields.list(self.gpus);
             page.sentence("  old    ", &format!("{what}: read {age} ago"));
         }
-        let mut legend = vec!["plain = measured", "~ = estimate"];
+        let mut legend = vec!["plain = measured", "~ = estimate, computed"];
         let pending = self.gaps.iter().any(|(gap, _)| gap.is_pending());
         let marks = [
             (self.reported, "r = said by the runtime"),

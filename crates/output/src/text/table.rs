@@ -224,9 +224,12 @@ fn clients(page: &mut Page, charge: &Charge, indent: usize) {
     let lead = " ".repeat(indent);
     if let Reading::Known(own) = &drm.vram_bounds {
         let (low, high) = (format::size(own.low), format::size(own.high));
-        let text = format!(
-            "VRAM at least {low} and at most {high}: what is there, less what is shared (~)"
-        );
+        let least = if own.low.0 > 0 {
+            format!("at least {low} and ")
+        } else {
+            String::new()
+        };
+        let text = format!("VRAM {least}at most {high}: what is there, less what is shared (~)");
         page.sentence(&lead, &text);
     }
     if let Some(kfd) = &drm.kfd
@@ -299,7 +302,10 @@ fn total(page: &mut Page, notes: &mut Notes, snapshot: &Snapshot, indent: usize)
     let (measured, matched) = shown::totals(snapshot);
     let mut items = Vec::new();
     // Where no device has memory of its own there is nothing to add up.
-    if measured.is_known() && measured.counted > 0 {
+    if measured.is_known()
+        && measured.counted > 0
+        && (measured.is_complete() || measured.known.0 > 0)
+    {
         let bound = if measured.is_complete() {
             ""
         } else {
