@@ -152,6 +152,10 @@ fn groups(row: Row<'_>) -> Vec<Group> {
         groups.add("commit", &charge.memory.commit);
         groups.add("paged", &charge.memory.paged);
         for (name, reading) in engines(charge) {
+            // NVIDIA's alone: nobody looks for it on another maker's device.
+            if name == "ofa" && charge.drm.is_some() {
+                continue;
+            }
             groups.add(name, reading);
         }
     }

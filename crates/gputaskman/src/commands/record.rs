@@ -64,8 +64,10 @@ pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
         "recording to {} ({}); Ctrl-C ends it",
         options.output.display(),
         match level {
-            Redaction::Strict => "names, paths and models hidden",
-            Redaction::Paths => "folders and users hidden, file names kept",
+            Redaction::Strict =>
+                "folders, users, hosts, files and models hidden; names of processes and of the GPU kept",
+            Redaction::Paths =>
+                "folders, users and hosts hidden; names of files, models, processes and of the GPU kept",
             Redaction::None => "nothing hidden",
         }
     ));
