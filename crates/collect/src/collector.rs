@@ -327,7 +327,8 @@ impl Collector {
                 severity: Severity::Info,
                 subject: "processes".into(),
                 text: format!(
-                    "{unreadable} process(es) cannot be looked into{}",
+                    "{} cannot be looked into{}",
+                    model::names::counted(unreadable, "process", "processes"),
                     match facts.privileged {
                         Some(true) =>
                             " although this runs as root: a container or a security module \

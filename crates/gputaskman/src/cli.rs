@@ -388,7 +388,10 @@ mod tests {
             assert!(help.contains("--json"), "{help}");
             for option in *options {
                 let option = format!("--{}", option.replace('_', "-"));
-                let named = help.split_whitespace().any(|word| word == option);
+                let named = help.lines().any(|line| {
+                    let mut words = line.split_whitespace().take(2);
+                    line.trim_start().starts_with('-') && words.any(|word| word == option)
+                });
                 assert!(!named, "{option} in {help}");
             }
         }

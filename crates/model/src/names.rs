@@ -38,6 +38,20 @@ pub fn name_in(text: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
+/// A number and what is counted: `1 process`, `3 processes`.
+pub fn counted(
+    number: impl TryInto<u64> + Copy + std::fmt::Display,
+    one: &str,
+    several: &str,
+) -> String {
+    let noun = if number.try_into().is_ok_and(|it| it == 1) {
+        one
+    } else {
+        several
+    };
+    format!("{number} {noun}")
+}
+
 /// The order in which people count: `e2` before `e10`. Numbers in names compare by value, and by their length where
 /// the value is the same.
 pub fn natural_order(a: &str, b: &str) -> Ordering {

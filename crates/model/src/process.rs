@@ -179,6 +179,8 @@ pub struct Charge {
 pub struct DrmClients {
     /// Openings of the device, copies of a descriptor counted once.
     pub clients: u32,
+    /// Numbers of the other processes that hold one of them too, in order.
+    pub shared_with: Vec<u32>,
     /// Whether the device's memory is system memory, so that both sizes together are what the process holds.
     pub is_integrated: bool,
     /// Why memory is not charged, the first reason first.

@@ -71,6 +71,10 @@ pub const DETAILS: &[Word] = &[
         "openings of the device by the process; each is counted apart",
     ),
     (
+        "shared with",
+        "other processes that hold one of its clients too: whose the memory is cannot be told",
+    ),
+    (
         "compute units",
         "parts of the GPU that work for the process now (KFD)",
     ),

@@ -147,6 +147,7 @@ impl Drm {
             instance: None,
             drm: Some(Box::new(DrmClients {
                 clients: row.clients,
+                shared_with: row.shared_with.clone(),
                 is_integrated: is_integrated(device.kind),
                 reasons: row.reasons.clone(),
                 vram_resident: reference(row.vram_resident, counters.vram),

@@ -104,11 +104,13 @@ fn a_count_is_that_of_the_lines_and_of_what_is_said_to_be_recorded() {
     for count in [1, 2, 4] {
         let file = folder.at(&format!("{count}.ndjson"));
         let number = count.to_string();
-        let recorded = Program::new(["record", "--json", "-i", "0.25", "--count", &number, "-o"])
-            .arg(&file)
-            .driver(&driver)
-            .root(machine.path())
-            .run();
+        let recorded = Program::new([
+            "record", "--json", "-i", "0.25", "--redact", "none", "--count", &number, "-o",
+        ])
+        .arg(&file)
+        .driver(&driver)
+        .root(machine.path())
+        .run();
         assert_eq!(recorded.ended(0).lines().len(), count);
         let said = format!(
             "{count} refresh{} recorded",

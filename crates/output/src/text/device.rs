@@ -64,7 +64,7 @@ fn is_structural<T>(reading: &Reading<T>) -> bool {
 }
 
 /// `286 W of 320 W`; nothing is a part of a limit that is not known.
-fn part_of(part: &Cell, whole: &Cell, name: &str) -> String {
+pub(super) fn part_of(part: &Cell, whole: &Cell, name: &str) -> String {
     match (whole.is_known(), part.is_known()) {
         (true, true) => format!("{} of {}", part.text, whole.text),
         (true, false) | (false, true) => format!("{} ({name} {})", part.text, whole.text),

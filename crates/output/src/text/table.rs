@@ -222,6 +222,13 @@ fn row(
 fn clients(page: &mut Page, charge: &Charge, indent: usize) {
     let Some(drm) = &charge.drm else { return };
     let lead = " ".repeat(indent);
+    if !drm.shared_with.is_empty() {
+        let others = format::numbers(&drm.shared_with);
+        page.sentence(
+            &lead,
+            &format!("shares a connection to the device with {others}"),
+        );
+    }
     if let Reading::Known(own) = &drm.vram_bounds {
         let (low, high) = (format::size(own.low), format::size(own.high));
         let least = if own.low.0 > 0 {

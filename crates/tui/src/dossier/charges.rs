@@ -86,6 +86,10 @@ fn clients(it: &mut Paragraph, drm: &DrmClients, look: Look) {
     }
     let count = Figure::measured(drm.clients.to_string());
     fact(it, "clients", &count, look);
+    if !drm.shared_with.is_empty() {
+        let others = Figure::measured(output::format::numbers(&drm.shared_with));
+        fact(it, "shared with", &others, look);
+    }
     if drm.vram_resident.known().is_some() && !drm.reasons.is_empty() {
         let there = figure::measured(&drm.vram_resident, look, |size| figure::size(*size));
         fact(it, "VRAM there, shared or not", &there, look);
@@ -126,9 +130,15 @@ fn instance_facts(it: &mut Paragraph, instance: &model::MigInstance, look: Look)
     if let Some(profile) = instance.profile() {
         it.put(glued(&format!("{} ", figure::clean(profile))), look.plain());
     }
-    let size = |reading| figure::measured(reading, look, |size| figure::size(*size)).text;
+    let size = |reading| figure::measured(reading, look, |size| figure::size(*size));
     let (used, total) = (size(&instance.memory.used), size(&instance.memory.total));
-    it.put(glued(&format!("({used} of {total} in use) ")), look.dim());
+    let text = match (used.is_known(), total.is_known()) {
+        (true, true) => format!("{} of {} in use", used.text, total.text),
+        (true, false) => format!("{} in use", used.text),
+        (false, true) => format!("{} in all, use {}", total.text, used.text),
+        (false, false) => format!("use {}", used.text),
+    };
+    it.put(glued(&format!("({text}) ")), look.dim());
 }
 
 /// The engines of a charge with their names.

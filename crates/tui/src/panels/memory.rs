@@ -249,7 +249,9 @@ fn contents(snapshot: &Snapshot, device: &Device, look: Look) -> Contents {
                 figure: figure::measured(&memory.free, look, |free| figure::size(*free)),
                 pinned: true,
             });
-            note = note.or(memory.total.gap().map(|_| "bar: of used"));
+            // Without a figure of use there is no bar either.
+            let of_used = memory.total.gap().is_some() && memory.used.known().is_some();
+            note = note.or(of_used.then_some("bar: of used"));
         }
     }
     Contents { entries, note }

@@ -125,6 +125,8 @@ pub struct Charge {
 pub struct DrmClients {
     /// Openings of the device, copies of a descriptor counted once.
     pub clients: u32,
+    /// Numbers of the other processes that hold one of them too; `[]` where none was found.
+    pub shared_with_pids: Vec<u32>,
     /// Every reason why memory is not charged, the first one first.
     pub vram_unattributed_all: Vec<&'static str>,
     /// Device memory that is shared with nobody, where nothing can be charged, bytes.
