@@ -4,7 +4,6 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 
-use crate::cli::Cli;
 use crate::failure::{DONE, Failure, USAGE};
 
 /// Writes one document and flushes, so that a reader of a stream sees it at once.
@@ -23,20 +22,6 @@ pub(crate) fn data(text: &str) -> Result<(), Failure> {
     written
         .context("cannot write to standard output")
         .map_err(Failure::failed)
-}
-
-/// Writes a text for people: in ASCII where that was asked for, or the locale promises no more.
-pub(crate) fn text(cli: &Cli, text: &str) -> Result<(), Failure> {
-    if is_ascii(cli, to_terminal()) {
-        data(&output::format::to_ascii(text))
-    } else {
-        data(text)
-    }
-}
-
-/// Whether only ASCII may be shown, on a terminal or elsewhere.
-pub(crate) fn is_ascii(cli: &Cli, on_terminal: bool) -> bool {
-    cli.view.ascii || !locale_is_utf8(on_terminal)
 }
 
 /// A note for the person at the terminal.
@@ -74,23 +59,4 @@ pub(crate) fn usage(error: &clap::Error) -> u8 {
     }
     eprintln!("{}", harmless(&error.render().to_string()));
     USAGE
-}
-
-/// Whether the locale promises UTF-8, by the order of `setlocale`; `TERM` values of terminals
-/// without it count as a no.
-fn locale_is_utf8(on_terminal: bool) -> bool {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    if on_terminal && set("TERM").is_some_and(|term| term == "dumb" || term == "linux") {
-        return false;
-    }
-    if std::env::consts::OS == "windows" {
-        return true;
-    }
-    ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| set(name))
-        .is_some_and(|locale| {
-            let locale = locale.to_ascii_lowercase();
-            locale.contains("utf-8") || locale.contains("utf8")
-        })
 }

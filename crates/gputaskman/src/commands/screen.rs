@@ -9,7 +9,6 @@ use tui::{Exit, Message, Options, Session, Theme};
 
 use crate::cli::Cli;
 use crate::failure::Failure;
-use crate::printing;
 
 /// Opens the screen. `sample` runs on its own thread and sends snapshots until the screen is gone;
 /// it is never joined, since a driver may hold it.
@@ -37,7 +36,7 @@ pub(super) fn open(
     let options = Options {
         session,
         theme: theme(cli),
-        ascii: printing::is_ascii(cli, true),
+        ascii: super::charset::is_ascii(cli, true),
         mouse: !cli.view.no_mouse,
         interval,
         wake,

@@ -117,6 +117,6 @@ fn list<'a>(devices: impl Iterator<Item = &'a Device>) -> String {
         .collect();
     match names.as_slice() {
         [one] => format!(" {one}"),
-        several => several.iter().map(|name| format!("\n  {name}")).collect(),
+        several => format!("\n  {}", several.join("\n  ")),
     }
 }

@@ -88,10 +88,10 @@ fn draw_tile(view: View<'_>, device: &Device, metric: Metric, area: Rect, buffer
         Rect::new(area.right().saturating_sub(room), area.y, room, 1)
     };
     let points = || history.last(&device.key, metric, usize::from(chart.width));
-    if !seen(chart.width) {
-        spark::absent(buffer, chart, look.dim());
-    } else {
+    if seen(chart.width) {
         spark::draw(buffer, chart, points(), metric.top(device), look.chart());
+    } else {
+        spark::absent(buffer, chart, look.dim());
     }
 }
 
