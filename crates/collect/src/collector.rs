@@ -116,7 +116,10 @@ impl Collector {
         // Whether devices sleep has to be known before a driver is asked for the first time.
         if !self.host.is_known() {
             self.planned_regular = false;
-            return TickPlan::default();
+            return TickPlan {
+                extra: true,
+                ..TickPlan::default()
+            };
         }
         let Some(last) = self.last_regular else {
             self.planned_regular = true;
@@ -158,6 +161,7 @@ impl Collector {
                 wait_ns: 0,
                 nvml: None,
                 drm: None,
+                extra: true,
             };
         }
         self.planned_regular = true;
@@ -170,12 +174,9 @@ impl Collector {
             wait_ns,
             nvml: self.nvml.plan(wall_at_due, self.rest.untouched(due)),
             drm: self.drm.plan(is_patient),
+            // What a driver that is late says belongs to the refresh in which it was asked.
+            extra: self.waiting_for_drivers && !hurried,
         }
-    }
-
-    /// Whether the planned refresh is one at the interval, not one that only takes late answers.
-    pub const fn is_regular(&self) -> bool {
-        self.planned_regular
     }
 
     /// One refresh. Cannot fail: what a stage could not do is a gap or a notice in the snapshot.
@@ -333,7 +334,8 @@ impl Collector {
                 severity: Severity::Info,
                 subject: "processes".into(),
                 text: format!(
-                    "{unreadable} process(es) cannot be looked into, so their models are not known; {}",
+                    "{} cannot be looked into, so their models are not known; {}",
+                    model::names::counted(unreadable, "process", "processes"),
                     self.standing().remedy(Refused::Process)
                 )
                 .into(),

@@ -1,5 +1,6 @@
 //! What a device says of its own memory that somebody has to act on.
 
+use model::names::counted;
 use model::{Device, Notice, Severity};
 
 /// A notice where memory errors were not corrected, or where the device waits for a reset or failed to
@@ -12,7 +13,12 @@ pub(crate) fn notice(device: &Device) -> Option<Notice> {
         && *errors > 0
     {
         troubles.push(format!(
-            "{errors} uncorrected memory error(s) since the driver was loaded"
+            "{} since the driver was loaded",
+            counted(
+                *errors,
+                "uncorrected memory error",
+                "uncorrected memory errors"
+            )
         ));
     }
     if is(details.remapped_rows.failed.value()) {
@@ -58,7 +64,7 @@ mod tests {
         let it = notice(&device).unwrap();
         assert_eq!((it.code, &*it.subject), ("memory_errors", "gpu:0"));
         for words in [
-            "GPU 0 reports 2 uncorrected memory error(s)",
+            "GPU 0 reports 2 uncorrected memory errors",
             "may need replacement",
             "needs a reset",
             "needs a reboot",

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use gguf::kv::CacheType;
 use model::Selector;
 
@@ -40,7 +40,7 @@ pub(crate) struct View {
     /// Lists the GPUs in the order that --gpu counts in.
     #[arg(long, conflicts_with = "once")]
     pub(crate) list_gpus: bool,
-    /// Draws with ASCII characters only; by default decided by the locale.
+    /// Draws and writes text with ASCII characters only; by default decided by the locale. JSON stays UTF-8.
     #[arg(long, global = true)]
     pub(crate) ascii: bool,
     /// Uses no colours. The environment variable `NO_COLOR` does the same.
@@ -193,8 +193,10 @@ pub(crate) struct Record {
     /// Ends after so many refreshes at the interval.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
-    /// What is left out: everything that names you or your models, only folders and users, or
-    /// nothing. Secrets on command lines go unless nothing is left out.
+    /// What is replaced by stand-ins. `strict`: folders and users, names of hosts, containers, files and models, UUIDs,
+    /// and arguments that are no plain number or known setting. `paths`: the same, but names of files and models and
+    /// arguments stay. `none`: nothing. Names of processes, programs and libraries and of the GPU are always kept:
+    /// without them a recording explains nothing. Secrets on command lines go unless the level is `none`.
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "strict")]
     pub(crate) redact: Redact,
     /// Marks the recording as synthetic, with this note saying how it was made.
@@ -207,6 +209,104 @@ pub(crate) enum Redact {
     Strict,
     Paths,
     None,
+}
+
+/// Options that a command has no use for: they are taken on either side of the command, and its help does not offer
+/// them.
+const USELESS: &[(&str, &[&str])] = &[
+    ("record", &["once", "ascii", "no_color", "no_mouse"]),
+    (
+        "replay",
+        &[
+            "interval",
+            "gpu_layers",
+            "no_probe",
+            "no_models",
+            "wake",
+            "adapters",
+            "root",
+        ],
+    ),
+    (
+        "demo",
+        &[
+            "interval",
+            "gpu_layers",
+            "no_probe",
+            "no_models",
+            "wake",
+            "adapters",
+            "root",
+        ],
+    ),
+    (
+        "inspect",
+        &[
+            "once",
+            "no_color",
+            "no_mouse",
+            "interval",
+            "gpu",
+            "no_probe",
+            "no_models",
+            "wake",
+            "adapters",
+            "root",
+        ],
+    ),
+    ("fit", &["once", "no_color", "no_mouse"]),
+];
+
+/// The command line as it is read and explained.
+fn definition() -> clap::Command {
+    let mut command = Cli::command().after_long_help(words());
+    // Options that go with every command are copied to each that has none of their own.
+    let everywhere: Vec<clap::Arg> = command.get_arguments().cloned().collect();
+    for (name, options) in USELESS {
+        let hidden = everywhere
+            .iter()
+            .filter(|it| options.contains(&it.get_id().as_str()));
+        let hidden: Vec<_> = hidden.map(|it| it.clone().hide(true)).collect();
+        command = command.mut_subcommand(*name, |it| it.args(hidden));
+    }
+    command
+}
+
+/// Columns of the words' explanations: as many as the narrowest usual terminal has.
+const WORDS_WIDTH: usize = 79;
+
+/// The words of the screen and the reports.
+fn words() -> String {
+    let mut text = "Words on the screen and in reports:\n".to_owned();
+    for words in [
+        output::words::COLUMNS,
+        output::words::READINGS,
+        output::words::DETAILS,
+    ] {
+        for (word, meaning) in words {
+            let mut line = format!("  {word:14} ");
+            for part in meaning.split(' ') {
+                if line.len() + 1 + part.len() > WORDS_WIDTH {
+                    text.push_str(&line);
+                    text.push('\n');
+                    line = " ".repeat(17);
+                }
+                line.push(' ');
+                line.push_str(part);
+            }
+            text.push_str(&line);
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Reads what was typed.
+pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut definition = definition();
+    let matches = definition.try_get_matches_from_mut(accept_llama_spelling(arguments))?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
 }
 
 /// Accepts `-ngl`, which clap would read as `-n -g -l`.
@@ -273,8 +373,55 @@ mod tests {
 
     #[test]
     fn the_definition_is_consistent() {
-        use clap::CommandFactory as _;
         Cli::command().debug_assert();
+        definition().debug_assert();
+    }
+
+    #[test]
+    fn the_help_of_a_command_offers_only_what_it_has_a_use_for() {
+        let help = |command: &str| {
+            let line = ["gputaskman", command, "--help"].map(OsString::from);
+            parse(line).unwrap_err().render().to_string()
+        };
+        for (command, options) in USELESS {
+            let help = help(command);
+            assert!(help.contains("--json"), "{help}");
+            for option in *options {
+                let option = format!("--{}", option.replace('_', "-"));
+                let named = help.lines().any(|line| {
+                    let mut words = line.split_whitespace().take(2);
+                    line.trim_start().starts_with('-') && words.any(|word| word == option)
+                });
+                assert!(!named, "{option} in {help}");
+            }
+        }
+        assert!(help("record").contains("--root"));
+        assert!(help("replay").contains("--once"));
+    }
+
+    #[test]
+    fn the_long_help_explains_the_words_of_the_screen() {
+        let line = ["gputaskman", "--help"].map(OsString::from);
+        let help = parse(line).unwrap_err().render().to_string();
+        for word in [
+            "SPILL",
+            "GTT",
+            "KFD",
+            "clients",
+            "evicted",
+            "compute units",
+            "SHARED",
+        ] {
+            assert!(help.contains(word), "{word}");
+        }
+        let line = ["gputaskman", "-h"].map(OsString::from);
+        assert!(
+            !parse(line)
+                .unwrap_err()
+                .render()
+                .to_string()
+                .contains("SPILL")
+        );
     }
 
     #[test]

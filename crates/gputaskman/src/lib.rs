@@ -6,18 +6,15 @@ mod cli;
 mod commands;
 mod failure;
 mod printing;
+mod refreshes;
 mod sampling;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
-use cli::Cli;
-
 /// Runs the program with these arguments, the first being its own name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let code = match Cli::try_parse_from(cli::accept_llama_spelling(arguments)) {
+    let code = match cli::parse(arguments) {
         Ok(cli) => commands::run(&cli).unwrap_or_else(failure::Failure::report),
         Err(error) => printing::usage(&error),
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use collect::{Collector, Pace};
 use model::{DeviceKey, Snapshot};
 use raw::capture::{Capture, ReplayMachine};
-use raw::{Ended, Machine, TickPlan};
+use raw::{Ended, Machine, Tick, TickPlan};
 
 /// Longest a report waits for answers that are on their way.
 const REPORT_PATIENCE_NS: u64 = 3_000_000_000;
@@ -78,13 +78,13 @@ pub(crate) fn stream(
     }
 }
 
-/// Every refresh of a recording, as fast as it goes.
-pub(crate) fn replayed(capture: &Arc<Capture>) -> impl Iterator<Item = Arc<Snapshot>> {
+/// Every refresh of a recording, extra ones too, as fast as it goes.
+pub(crate) fn replayed(capture: &Arc<Capture>) -> impl Iterator<Item = (Tick, Arc<Snapshot>)> {
     let mut machine = ReplayMachine::new(Arc::clone(capture));
     let mut collector = Collector::new(machine.facts());
     std::iter::from_fn(move || {
         let tick = machine.begin_tick(&TickPlan::default()).ok()?;
-        Some(collector.tick(&mut machine, tick))
+        Some((tick, collector.tick(&mut machine, tick)))
     })
 }
 

@@ -277,6 +277,13 @@ impl Device {
         virtualization.and_then(Virtualization::label)
     }
 
+    /// The speed of its fan in turns, where a driver tells it.
+    pub fn turns(&self) -> Option<&Sensor> {
+        let known =
+            |it: &&Sensor| it.unit == SensorUnit::TurnsPerMinute && it.value.known().is_some();
+        self.sensors.iter().find(known)
+    }
+
     /// Its instances, without the slots that were refused.
     pub fn read_instances(&self) -> impl Iterator<Item = &MigInstance> {
         self.instances.iter().filter(|it| it.refused.is_none())
@@ -315,6 +322,15 @@ pub struct DeviceMemory {
     pub shared_total: Reading<Measured<Bytes>>,
     /// GPU-accessible system memory, in use.
     pub shared_used: Reading<Measured<Bytes>>,
+}
+
+impl DeviceMemory {
+    /// Memory that is not in use, where the driver has no figure of its own: size less use, and so an estimate.
+    pub fn computed_free(&self) -> Option<Bytes> {
+        let told = self.free.gap().is_none_or(|gap| !gap.is_structural());
+        let (total, used) = self.total.value().zip(self.used.value())?;
+        total.0.checked_sub(used.0).map(Bytes).filter(|_| !told)
+    }
 }
 
 /// Measured memory of one category of processes on one device.

@@ -127,6 +127,12 @@ impl Gap {
         self.row().2
     }
 
+    /// Whether the platform or the driver family has no such thing: nothing that could be mended, or be there another
+    /// time. Views leave such readings out where there is no room for what cannot be.
+    pub const fn is_structural(self) -> bool {
+        matches!(self, Self::NoCounter | Self::NotApplicable)
+    }
+
     /// Whether a later refresh may well bring the value.
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Pending | Self::FirstSample | Self::NoBaseline)

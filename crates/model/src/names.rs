@@ -1,5 +1,7 @@
 //! Names that others have given: to products, processes, models, containers.
 
+use std::cmp::Ordering;
+
 /// Characters that change the direction of what follows, or that take no room and so can tell apart
 /// two names that look the same. Joiners and variation selectors are among them: terminals disagree
 /// about the width of what they join, and a table must line up in all of them.
@@ -51,6 +53,56 @@ pub fn name_in(text: &str) -> Option<&str> {
     (!name.is_empty()).then_some(name)
 }
 
+/// A number and what is counted: `1 process`, `3 processes`.
+pub fn counted(
+    number: impl TryInto<u64> + Copy + std::fmt::Display,
+    one: &str,
+    several: &str,
+) -> String {
+    let noun = if number.try_into().is_ok_and(|it| it == 1) {
+        one
+    } else {
+        several
+    };
+    format!("{number} {noun}")
+}
+
+/// The order in which people count: `e2` before `e10`. Numbers in names compare by value, and by their length where
+/// the value is the same.
+pub fn natural_order(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a, b);
+    loop {
+        let (x, y) = (head(a), head(b));
+        let order = match (is_number(x), is_number(y)) {
+            (true, true) => {
+                let value = |text: &str| text.trim_start_matches('0').len();
+                let digits = |text: &'_ str| text.trim_start_matches('0').to_owned();
+                value(x)
+                    .cmp(&value(y))
+                    .then_with(|| digits(x).cmp(&digits(y)))
+                    .then_with(|| x.len().cmp(&y.len()))
+            }
+            _ => x.cmp(y),
+        };
+        if order.is_ne() || x.is_empty() {
+            return order;
+        }
+        a = a.get(x.len()..).unwrap_or("");
+        b = b.get(y.len()..).unwrap_or("");
+    }
+}
+
+/// The digits, or what is none, that `text` begins with.
+fn head(text: &str) -> &str {
+    let number = is_number(text);
+    let end = text.find(|c: char| c.is_ascii_digit() != number);
+    text.get(..end.unwrap_or(text.len())).unwrap_or("")
+}
+
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +133,18 @@ mod tests {
         ] {
             assert_eq!(name_in(text), expected, "{text:?}");
             assert_eq!(is_blank(text), expected.is_none(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_in_names_are_ordered_by_value() {
+        let ordered = [
+            "", "1", "9", "10", "e", "e1", "e2", "e02", "e10", "e10b", "ea", "gfx_0", "gfx_12",
+        ];
+        for (i, a) in ordered.iter().enumerate() {
+            for (j, b) in ordered.iter().enumerate() {
+                assert_eq!(natural_order(a, b), i.cmp(&j), "{a:?} {b:?}");
+            }
         }
     }
 }

@@ -189,6 +189,8 @@ pub struct DrmClients {
     /// How the device's memory relates to the system's. Of anything but a card the reachable system memory is no
     /// overflow of anything.
     pub kind: DeviceKind,
+    /// Numbers of the other processes that hold one of them too, in order.
+    pub shared_with: Vec<u32>,
     /// Why memory is not charged, the first reason first.
     pub reasons: Vec<Gap>,
     /// Device memory its clients have, shared or not. For reference: never to be added up.

@@ -3,12 +3,14 @@
 //! Two forms of a size exist. The short one is for table cells: at most five columns, three
 //! significant digits, binary units (`3.95G` is 3.95 GiB). The long one spells the unit.
 
+mod ascii;
 mod size;
 mod span;
 mod width;
 
 use model::{Celsius, ClocksEventReasons, Gap, Megahertz, Millijoules, Percent, SensorUnit, Watts};
 
+pub use ascii::{likeness, to_ascii};
 pub use size::{estimate, estimate_signed, rate, size, size_long, size_signed};
 pub use span::{age, utc_millis, utc_seconds};
 pub use width::{display_width, fit, middle_ellipsis, pad_end, pad_start, sanitize};
@@ -91,6 +93,18 @@ pub fn clocks_event_reasons(reasons: ClocksEventReasons) -> String {
     }
 }
 
+/// A few numbers of processes: `4401, 4402 and 7 more`.
+pub fn numbers(pids: &[u32]) -> String {
+    const NAMED: usize = 4;
+    let (named, rest) = pids.split_at_checked(NAMED).unwrap_or((pids, &[]));
+    let named: Vec<String> = named.iter().map(ToString::to_string).collect();
+    let named = named.join(", ");
+    match rest.len() {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
 /// A temperature: `71 C`.
 pub fn celsius(Celsius(degrees): Celsius) -> String {
     with_unit(degrees, whole(degrees), " C")
@@ -152,6 +166,13 @@ mod tests {
         assert_eq!(celsius(Celsius(-5.0)), "-5 C");
         assert_eq!(celsius(Celsius(-0.2)), "0 C");
         assert_eq!(celsius(Celsius(f64::NEG_INFINITY)), "n/a");
+    }
+
+    #[test]
+    fn processes_are_named_up_to_a_few() {
+        assert_eq!(numbers(&[7]), "7");
+        assert_eq!(numbers(&[1, 2, 3, 4]), "1, 2, 3, 4");
+        assert_eq!(numbers(&[1, 2, 3, 4, 5, 6]), "1, 2, 3, 4 and 2 more");
     }
 
     #[test]

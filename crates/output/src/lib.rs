@@ -14,6 +14,7 @@ pub mod json;
 mod shown;
 mod sleep;
 pub mod text;
+pub mod words;
 
 pub use sleep::sleep;
 

@@ -29,6 +29,8 @@ pub struct Tick {
     pub number: u64,
     /// The machine's clock.
     pub now: Stamp,
+    /// As in [`TickPlan::extra`].
+    pub extra: bool,
 }
 
 /// A replay has no further refresh.
@@ -48,6 +50,9 @@ pub struct TickPlan {
     pub nvml: Option<NvmlPlan>,
     /// What is read of DRM devices; `None` leaves them alone this time.
     pub drm: Option<DrmPlan>,
+    /// No refresh of its own: it takes late answers of the one before it, or leads to the first. Nobody who
+    /// counts refreshes counts it.
+    pub extra: bool,
 }
 
 /// What a driver's thread has published.

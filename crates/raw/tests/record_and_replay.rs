@@ -160,6 +160,7 @@ impl Machine for Scripted {
         Ok(Tick {
             number: self.tick,
             now: self.now(),
+            extra: self.tick == 2,
         })
     }
 

@@ -180,6 +180,7 @@ impl Machine for LiveMachine {
         Ok(Tick {
             number: self.ticks,
             now: clock::stamp(),
+            extra: plan.extra,
         })
     }
 

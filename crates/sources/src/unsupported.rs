@@ -118,6 +118,7 @@ impl Machine for LiveMachine {
         Ok(Tick {
             number: self.ticks,
             now: self.now(),
+            extra: plan.extra,
         })
     }
 

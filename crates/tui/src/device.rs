@@ -1,7 +1,8 @@
 //! A device's modes, errors and links, as paragraphs at the end of the inspector.
 
 use model::{
-    ClocksEventReasons, Device, EccErrors, Measured, NvLink, Percent, Provenance, Reading, Snapshot,
+    ClocksEventReasons, Device, EccErrors, Gap, Measured, NvLink, Percent, Provenance, Reading,
+    Snapshot,
 };
 
 use crate::dossier::{dot, labelled, put};
@@ -25,14 +26,23 @@ pub(crate) fn paragraphs(
     it.put(name.text.into_owned(), look.class(name.class));
     out.push(it);
     out.push(sleep(snapshot, device, look));
-    out.push(clocks(snapshot, device, look));
-    out.push(engines(device, look));
-    out.push(energy(snapshot, device, look));
-    out.push(ecc(snapshot, device, look));
-    out.push(memory(snapshot, device, look));
-    out.push(links(snapshot, device, look));
-    out.push(board(device, look));
+    // What the driver family cannot have is not asked for: a line of which nothing is left is none.
+    let rows = [
+        clocks(snapshot, device, look),
+        engines(device, look),
+        energy(snapshot, device, look),
+        ecc(snapshot, device, look),
+        memory(snapshot, device, look),
+        links(snapshot, device, look),
+        board(device, look),
+    ];
+    out.extend(rows.into_iter().filter(|row| !row.is_empty()));
     gaps::of_details(snapshot, device, look, out);
+}
+
+/// Whether the driver family has no such thing.
+pub(crate) fn is_structural<T>(reading: &Reading<T>) -> bool {
+    reading.gap().is_some_and(Gap::is_structural)
 }
 
 fn fact(it: &mut Paragraph, name: &str, figure: &Figure, look: Look) {
@@ -75,6 +85,9 @@ fn clocks(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {
     let details = &device.details;
     let mut it = labelled("Clocks", look);
     let reading = &details.clocks_event_reasons;
+    if is_structural(reading) {
+        return it;
+    }
     let text = figure::measured(reading, look, |reasons| {
         output::format::clocks_event_reasons(*reasons)
     });
@@ -109,6 +122,9 @@ fn engines(device: &Device, look: Look) -> Paragraph {
         ("jpeg", &device.jpeg),
         ("ofa", &device.ofa),
     ] {
+        if is_structural(reading) {
+            continue;
+        }
         fact(&mut it, name, &share(reading), look);
     }
     it
@@ -117,6 +133,9 @@ fn engines(device: &Device, look: Look) -> Paragraph {
 fn energy(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {
     let energy = &device.details.total_energy;
     let mut it = labelled("Energy", look);
+    if is_structural(energy) {
+        return it;
+    }
     let figure = figure::measured(energy, look, |it| output::format::energy(*it));
     put(&mut it, "", &figure, look);
     if energy.known().is_some() {
@@ -137,6 +156,9 @@ fn count(reading: &Reading<Measured<u64>>, look: Look) -> Figure {
 fn ecc(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {
     let ecc = &device.details.ecc;
     let mut it = labelled("ECC", look);
+    if is_structural(&ecc.on) {
+        return it;
+    }
     let mode = figure::measured(&ecc.on, look, |mode| on(*mode).to_owned());
     put(&mut it, "", &mode, look);
     if let (Some(now), Some(later)) = (ecc.on.value(), ecc.on_after_reset.value())
@@ -190,7 +212,7 @@ fn memory(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {
         it.put(" double-bit", look.plain());
         waits(&mut it, &pages.pending, "some wait for a reboot");
         age(&mut it, snapshot, &pages.single_bit, look);
-    } else {
+    } else if !is_structural(&pages.single_bit) {
         fact(&mut it, "retired pages", &none, look);
     }
     if rows.correctable.known().is_some() || rows.uncorrectable.known().is_some() {
@@ -201,7 +223,7 @@ fn memory(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {
         waits(&mut it, &rows.pending, "some wait for a reset");
         waits(&mut it, &rows.failed, "it has failed");
         age(&mut it, snapshot, &rows.correctable, look);
-    } else {
+    } else if !is_structural(&rows.correctable) {
         fact(&mut it, "remapped rows", &none, look);
     }
     it
@@ -210,6 +232,9 @@ fn memory(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {
 fn links(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {
     let reading = &device.details.nvlinks;
     let mut it = labelled("NVLink", look);
+    if is_structural(reading) {
+        return it;
+    }
     let figure = figure::measured(reading, look, |links| {
         let active = links
             .iter()
@@ -281,12 +306,22 @@ fn board(device: &Device, look: Look) -> Paragraph {
             figure::clean(it).into_owned()
         })
     };
-    fact(&mut it, "VBIOS", &text(&details.vbios), look);
-    fact(&mut it, "part", &text(&details.board_part_number), look);
-    let persistence = figure::measured(&details.persistence, look, |it| on(*it).to_owned());
-    fact(&mut it, "persistence", &persistence, look);
-    let mode = figure::measured(&details.compute_mode, look, |it| it.label().to_owned());
-    fact(&mut it, "compute mode", &mode, look);
+    for (name, reading) in [
+        ("VBIOS", &details.vbios),
+        ("part", &details.board_part_number),
+    ] {
+        if !is_structural(reading) {
+            fact(&mut it, name, &text(reading), look);
+        }
+    }
+    if !is_structural(&details.persistence) {
+        let persistence = figure::measured(&details.persistence, look, |it| on(*it).to_owned());
+        fact(&mut it, "persistence", &persistence, look);
+    }
+    if !is_structural(&details.compute_mode) {
+        let mode = figure::measured(&details.compute_mode, look, |it| it.label().to_owned());
+        fact(&mut it, "compute mode", &mode, look);
+    }
     it
 }
 

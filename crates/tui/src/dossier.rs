@@ -151,8 +151,11 @@ fn memory_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> Paragraph {
     {
         it.put(" (the carve-out)", look.dim());
     }
-    let spill = figure::charged(&charge.memory.spill, look);
-    fact(&mut it, charge.system_label(), &spill, look);
+    // What the platform has no counter for is told once, with the reason, below.
+    if !device::is_structural(&charge.memory.spill) {
+        let spill = figure::charged(&charge.memory.spill, look);
+        fact(&mut it, charge.system_label(), &spill, look);
+    }
     fact(
         &mut it,
         "GPU%",

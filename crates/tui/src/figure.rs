@@ -8,6 +8,8 @@ use model::{
     Percent, PidMark, Reading, Reported,
 };
 
+use ratatui::style::Style;
+
 use crate::theme::{Class, Look};
 
 /// A figure ready to be drawn.
@@ -43,10 +45,44 @@ impl Figure {
         }
     }
 
+    /// Whether there is a value that can be drawn.
+    pub(crate) fn is_known(&self) -> bool {
+        !matches!(self.class, Class::Missing | Class::Pending) && self.text != "n/a"
+    }
+
     /// Nothing was looked for or found: a dash, neither a number nor a gap.
     pub(crate) fn none() -> Self {
         Self::measured("-")
     }
+}
+
+/// A part and its whole, `286/320W`. Nothing is a part of what is not known; a whole whose part is not known stands
+/// behind its `name`.
+pub(crate) fn part_of(
+    part: Figure,
+    whole: Figure,
+    name: &str,
+    unit: &str,
+    look: Look,
+) -> Vec<(Cow<'static, str>, Style)> {
+    let known = (part.is_known(), whole.is_known());
+    let plain = |text: &str| (Cow::Owned(text.to_owned()), look.plain());
+    let mut out = vec![(part.text, look.class(part.class))];
+    match known {
+        (true, true) => {
+            out.push(plain("/"));
+            out.push((whole.text, look.class(whole.class)));
+            out.push(plain(unit));
+        }
+        (true, false) => out.push(plain(unit)),
+        (false, true) => {
+            out.push(plain(&format!(" ({name} ")));
+            out.push((whole.text, look.class(whole.class)));
+            out.push(plain(&format!("{unit})")));
+        }
+        (false, false) => {}
+    }
+    out
 }
 
 /// A measured reading through `show`.

@@ -97,6 +97,8 @@ pub(crate) fn of_details(
     groups.add("part number", &details.board_part_number);
     groups.add("persistence", &details.persistence);
     groups.add("compute mode", &details.compute_mode);
+    // What the driver family cannot have is not on the screen either; JSON names it.
+    groups.0.retain(|group| !group.missing.gap.is_structural());
     explain(snapshot, Some(device), groups.0, look, out);
 }
 
@@ -167,6 +169,10 @@ fn groups(row: Row<'_>) -> Vec<Group> {
         groups.add("commit", &charge.memory.commit);
         groups.add("paged", &charge.memory.paged);
         for (name, reading) in engines(charge) {
+            // NVIDIA's alone: nobody looks for it on another maker's device.
+            if name == "ofa" && charge.drm.is_some() {
+                continue;
+            }
             groups.add(name, reading);
         }
     }

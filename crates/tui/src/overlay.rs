@@ -227,7 +227,7 @@ fn help(look: Look) -> Vec<Paragraph> {
         sample(
             "~3.95G",
             Class::Estimated,
-            "estimated: computed; a range where inputs are unknown",
+            "estimated: computed, such as free memory from size less use; a range where inputs are unknown",
         ),
         sample(
             "3.95G *",
@@ -262,17 +262,16 @@ fn help(look: Look) -> Vec<Paragraph> {
         "KiB, MiB, GiB: 1024, three significant digits",
     ));
     out.push(blank());
-    out.push(head("Names"));
-    out.push(entry(
-        "GPU 0",
-        "the one with the most memory; the driver's own numbers are in --list-gpus",
-    ));
-    out.push(entry(
-        "list C G M",
-        "the driver's lists: compute, graphics, MPS clients",
-    ));
-    out.push(entry("MIG 1/0", "GPU instance and compute instance"));
-    out.push(entry("LIMIT", "what holds the clocks down"));
+    for (title, words) in [
+        ("Columns", output::words::COLUMNS),
+        ("Readings of the GPU", output::words::READINGS),
+        ("Words of the inspector", output::words::DETAILS),
+    ] {
+        out.push(head(title));
+        out.extend(words.iter().map(|(word, meaning)| entry(word, meaning)));
+        out.push(blank());
+    }
+    out.pop();
     out.push(blank());
     out.push(head("Letters in the memory bar"));
     for category in model::Category::ALL {

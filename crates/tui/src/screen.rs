@@ -7,6 +7,7 @@ use crate::figure;
 use crate::overlay;
 use crate::paint::Strip;
 use crate::panel::{self, Form, PANELS};
+use crate::panels;
 use crate::theme;
 use crate::view::View;
 
@@ -51,6 +52,17 @@ fn draw_line(view: View<'_>, area: Rect, buffer: &mut Buffer) {
         let share = figure::percent(*gpu);
         if share == "n/a" { share } else { share + "%" }
     });
-    let text = format!("VRAM {}/{} GPU {}", used.text, total.text, gpu.text);
-    strip.put(&text, look.plain());
+    strip.put("VRAM ", look.plain());
+    for (text, style) in figure::part_of(used, total, "total", "", look) {
+        strip.put(&text, style);
+    }
+    strip.put(&format!(" GPU {}", gpu.text), look.plain());
+    let read = device.memory.used.known().map(|used| used.from.at);
+    if let (Some(snapshot), Some(at)) = (view.snapshot, read) {
+        let ms = snapshot.at.ms_since(at);
+        if ms > panels::OLD_MS {
+            let (text, style) = panels::old(device, &output::format::age(ms), look);
+            strip.put(&format!(" {text}"), style);
+        }
+    }
 }

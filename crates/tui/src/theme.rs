@@ -209,32 +209,8 @@ pub(crate) fn to_ascii(buffer: &mut Buffer) {
     }
 }
 
-/// Our own glyphs and what stands for them.
-const LIKENESS: &[(&str, &str)] = &[
-    ("─", "-"),
-    ("–", "-"),
-    ("│", "|"),
-    ("·", "."),
-    ("…", "."),
-    ("▸", ">"),
-    ("→", ">"),
-    ("●", "*"),
-    ("✓", "+"),
-    ("▼", "v"),
-    ("↓", "v"),
-    ("▲", "^"),
-    ("↑", "^"),
-    ("▁", "_"),
-    ("▂", "."),
-    ("▃", ":"),
-    ("▄", "-"),
-    ("▅", "="),
-    ("▆", "+"),
-    ("▇", "*"),
-    ("█", "#"),
-];
-
 fn likeness(symbol: &str) -> &'static str {
-    let found = LIKENESS.iter().find(|(glyph, _)| *glyph == symbol);
-    found.map_or("?", |(_, ascii)| ascii)
+    let mut chars = symbol.chars();
+    let sign = chars.next().filter(|_| chars.next().is_none());
+    sign.and_then(output::format::likeness).unwrap_or("?")
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use model::names::counted;
 use model::remedy::Standing;
 use model::{
     Charge, Gap, Mode, Notice, PidMark, PidMatch, PidSpace, Process, ProcessKey, Severity, Stamp,
@@ -221,8 +222,8 @@ pub(super) fn notices(nested: &Nested, processes: &[Process]) -> Vec<Notice> {
         notices.push(notice(
             "outside_namespace",
             format!(
-                "{foreign} process(es) are numbered in the host's PID namespace (H:) and are not \
-                 looked up in this one{why}"
+                "{} numbered in the host's PID namespace (H:) and not looked up in this one{why}",
+                counted(foreign, "process is", "processes are")
             ),
         ));
     }
@@ -235,8 +236,9 @@ pub(super) fn notices(nested: &Nested, processes: &[Process]) -> Vec<Notice> {
         notices.push(notice(
             "guessed_owners",
             format!(
-                "{guessed} process(es) are matched to the driver's entries by a guess (?); run on the \
-                 host, or the container with --pid=host, to be sure"
+                "{} matched to the driver's entries by a guess (?); run on the host, or the container \
+                 with --pid=host, to be sure",
+                counted(guessed, "process is", "processes are")
             ),
         ));
     }

@@ -113,6 +113,8 @@ pub struct Row {
     pub loads: Result<Loads, Gap>,
     /// Clients.
     pub clients: u32,
+    /// Numbers of the other processes that hold one of its clients, in order.
+    pub shared_with: Vec<u32>,
     /// Driver, as the texts name it.
     pub driver: Option<String>,
     /// When the newest text was read, monotonic nanoseconds.
@@ -205,14 +207,16 @@ impl Attribution {
             .collect();
         // The copy of a display node's client that a session manager keeps does no work: the load is the other
         // holder's. Memory is not charged through that node anyway.
-        let is_shared = |process: &ProcessId, part: &Part<'_>, client: &ClientId| {
-            let owners = owners.get(client).into_iter().flatten();
+        let others = |process: &ProcessId, part: &Part<'_>| -> BTreeSet<u32> {
             let is_copy = |it: &&ProcessId| {
                 part.reasons.contains(&Gap::PrimaryNode)
                     && !keepers.contains(process)
                     && keepers.contains(*it)
             };
-            owners.filter(|it| *it != process && !is_copy(it)).count() > 0
+            let owners = part.clients.keys().filter_map(|client| owners.get(client));
+            let owners = owners.flatten();
+            let others = owners.filter(|it| *it != process && !is_copy(it));
+            others.map(|(pid, _)| *pid).collect()
         };
         if !sample.is_complete {
             self.baselines.forget();
@@ -228,11 +232,8 @@ impl Attribution {
             if !sample.is_complete {
                 reasons.insert(Gap::PartialScan);
             }
-            if part
-                .clients
-                .keys()
-                .any(|client| is_shared(process, part, client))
-            {
+            let shared_with = others(process, part);
+            if !shared_with.is_empty() {
                 reasons.insert(Gap::SharedClient);
             }
             let reasons: Vec<Gap> = PRECEDENCE
@@ -255,7 +256,9 @@ impl Attribution {
                 }
                 None => loads,
             };
-            rows.push(part.row(*process, *slot, facts.limits, reasons, loads));
+            let mut row = part.row(*process, *slot, facts.limits, reasons, loads);
+            row.shared_with.extend(shared_with);
+            rows.push(row);
         }
         if sample.is_complete {
             self.baselines.end();
@@ -489,6 +492,7 @@ impl<'a> Part<'a> {
             displaced: single.then(|| sizes::displaced(&texts)).flatten(),
             loads,
             clients: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
+            shared_with: Vec::new(),
             driver: self.driver.map(str::to_owned),
             at_ns: self.at_ns,
             reasons,

@@ -175,6 +175,7 @@ impl Drm {
             drm: Some(Box::new(DrmClients {
                 clients: row.clients,
                 kind: device.kind,
+                shared_with: row.shared_with.clone(),
                 reasons: row.reasons.clone(),
                 vram_resident: reference(row.vram_resident, counters.vram),
                 system_resident: reference(row.system_resident, counters.system),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use model::names::counted;
 use model::remedy::{Refused, Standing};
 use model::{Bytes, Gap, Mode, Notice, Severity, SourceState, SourceStatus, Stamp, Text};
 
@@ -49,13 +50,11 @@ impl Drm {
         let mut detail = devices.join(", ");
         if let Some(search) = &self.search {
             // Writing to a string cannot fail.
-            let _ = write!(detail, "; {} process(es) have them open", self.holders);
+            let holders = counted(self.holders, "process has", "processes have");
+            let _ = write!(detail, "; {holders} them open");
             if self.strangers > 0 {
-                let nodes = self.strangers;
-                let _ = write!(
-                    detail,
-                    ", {nodes} open node(s) are of no device that is here"
-                );
+                let nodes = counted(self.strangers, "open node is", "open nodes are");
+                let _ = write!(detail, ", {nodes} of no device that is here");
             }
             if !search.unreadable.is_empty() {
                 let _ = write!(
@@ -222,9 +221,9 @@ impl Drm {
             }
             if !search.unreadable.is_empty() {
                 let mut text = format!(
-                    "{} process(es) cannot be looked at and may have these devices open; \
+                    "{} cannot be looked at and may have these devices open; \
                      what only they hold is in the unattributed part",
-                    search.unreadable.len()
+                    counted(search.unreadable.len(), "process", "processes")
                 );
                 let counted = self.counted_unreadable(now);
                 if counted > 0 {

@@ -311,6 +311,9 @@ fn a_text_that_breaks_off_is_not_charged_and_its_client_is_held() {
     assert_eq!(rows[0].reasons[..2], [Gap::Incomplete, Gap::SharedClient]);
     assert_eq!(rows[0].vram, Err(Gap::Incomplete));
     assert_eq!(rows[1].vram, Err(Gap::SharedClient));
+    let (first, second) = (rows[0].pid, rows[1].pid);
+    assert_eq!(rows[0].shared_with, [second]);
+    assert_eq!(rows[1].shared_with, [first]);
 }
 
 #[test]

@@ -207,6 +207,7 @@ impl Claim {
                 regions: BTreeMap::new(),
                 loads: Err(Gap::Kfd),
                 clients: 0,
+                shared_with: Vec::new(),
                 driver: None,
                 at_ns: now.mono_ns,
             },

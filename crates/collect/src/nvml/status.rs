@@ -132,7 +132,10 @@ impl Nvml {
                         let detail = format!("{name}{version}; devices are about to be read");
                         return (SourceState::Pending, detail, None);
                     }
-                    let found = format!("{name}{version}, {} device(s)", self.devices.len());
+                    let found = format!(
+                        "{name}{version}, {}",
+                        model::names::counted(self.devices.len(), "device", "devices")
+                    );
                     match self.overdue {
                         Some(_) => (
                             SourceState::TimedOut,

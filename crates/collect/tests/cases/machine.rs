@@ -141,6 +141,7 @@ impl Machine for Memory {
         Ok(Tick {
             number: self.ticks,
             now: self.now(),
+            extra: false,
         })
     }
 

@@ -249,6 +249,7 @@ impl Machine for Bench {
         Ok(Tick {
             number: self.ticks,
             now: self.now(),
+            extra: plan.extra,
         })
     }
 

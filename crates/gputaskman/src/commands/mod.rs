@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod adapters;
+mod charset;
 mod demo;
 mod lines;
 mod live;

@@ -17,6 +17,7 @@ use super::selection::Check;
 use super::{machine, report, selection, synthetic};
 use crate::cli::{self, Cli};
 use crate::failure::{DONE, Failure, INTERRUPTED, Outcome};
+use crate::refreshes::Refreshes;
 use crate::{printing, sampling};
 
 pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
@@ -63,8 +64,10 @@ pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
         "recording to {} ({}); Ctrl-C ends it",
         options.output.display(),
         match level {
-            Redaction::Strict => "names, paths and models hidden",
-            Redaction::Paths => "folders and users hidden, file names kept",
+            Redaction::Strict =>
+                "folders, users, hosts, files and models hidden; names of processes and of the GPU kept",
+            Redaction::Paths =>
+                "folders, users and hosts hidden; names of files, models, processes and of the GPU kept",
             Redaction::None => "nothing hidden",
         }
     ));
@@ -85,7 +88,8 @@ pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
         taken => taken?,
     };
     finished?;
-    printing::note(&format!("{refreshes} refreshes recorded"));
+    let plural = if refreshes == 1 { "" } else { "es" };
+    printing::note(&format!("{refreshes} refresh{plural} recorded"));
     Ok(code)
 }
 
@@ -127,39 +131,50 @@ fn take<M: Machine>(
     let mut collector = Collector::new(machine.facts());
     let selector = machine.facts().settings.gpu.clone();
     let mut check = Check::default();
-    let mut refreshes = 0_u64;
+    let mut refreshes = Refreshes::default();
     let mut started_ns = None;
+    let counted = |refreshes: &Refreshes| {
+        let count = options.count;
+        count.is_some_and(|count| refreshes.count() >= count)
+    };
+    let mut code = DONE;
     loop {
-        let plan = collector.plan(Pace::Recording);
-        let regular = collector.is_regular();
+        let mut plan = collector.plan(Pace::Recording);
+        // What is still outstanding of the last refresh asked for is no refresh more.
+        plan.extra |= counted(&refreshes);
         let Ok(tick) = machine.begin_tick(&plan) else {
-            return Ok((DONE, refreshes));
+            break;
         };
         let snapshot = collector.tick(machine, tick);
-        refreshes += u64::from(regular);
         check.pass(selector.as_ref(), &snapshot)?;
-        if cli.view.json {
-            lines.print(&snapshot)?;
+        for refresh in refreshes.take(tick, &snapshot) {
+            if cli.view.json {
+                lines.print(&refresh)?;
+            }
         }
         if machine.recorder().error().is_some() {
             // `finish` tells it.
-            return Ok((DONE, refreshes));
+            break;
         }
         let start = *started_ns.get_or_insert(tick.now.mono_ns);
         let seconds_up = options.duration.is_some_and(|duration| {
             u128::from(tick.now.mono_ns.saturating_sub(start)) >= duration.as_nanos()
         });
-        let settled = !snapshot.pending;
-        let count_up = options
-            .count
-            .is_some_and(|count| refreshes >= count && settled);
         if interrupted.load(Ordering::SeqCst) {
-            return Ok((INTERRUPTED, refreshes));
+            code = INTERRUPTED;
+            break;
         }
-        if seconds_up || count_up {
-            return Ok((report::code(&snapshot), refreshes));
+        if seconds_up || (counted(&refreshes) && !snapshot.pending) {
+            code = report::code(&snapshot);
+            break;
         }
     }
+    if let Some(last) = refreshes.end()
+        && cli.view.json
+    {
+        lines.print(&last)?;
+    }
+    Ok((code, refreshes.count()))
 }
 
 /// A capture file, compressed if its name says so.

@@ -14,6 +14,7 @@ use super::lines::Lines;
 use super::{report, screen, selection};
 use crate::cli::{Cli, Gpu};
 use crate::failure::{DONE, Failure, Outcome};
+use crate::refreshes::Refreshes;
 use crate::{printing, sampling};
 
 pub(super) fn run(cli: &Cli, file: &Path) -> Outcome {
@@ -100,9 +101,15 @@ pub(super) fn show(cli: &Cli, mut capture: Capture, session: Session, again: boo
 fn lines(capture: &Arc<Capture>) -> Outcome {
     let mut lines = Lines::of(capture.manifest.settings.gpu.as_ref());
     let mut code = DONE;
-    for snapshot in sampling::replayed(capture) {
-        lines.print(&snapshot)?;
+    let mut refreshes = Refreshes::default();
+    for (tick, snapshot) in sampling::replayed(capture) {
+        for refresh in refreshes.take(tick, &snapshot) {
+            lines.print(&refresh)?;
+        }
         code = report::code(&snapshot);
+    }
+    if let Some(last) = refreshes.end() {
+        lines.print(&last)?;
     }
     lines.end()?;
     Ok(code)
@@ -111,5 +118,6 @@ fn lines(capture: &Arc<Capture>) -> Outcome {
 fn last(capture: &Arc<Capture>) -> Result<Arc<Snapshot>, Failure> {
     sampling::replayed(capture)
         .last()
+        .map(|(_, snapshot)| snapshot)
         .ok_or_else(|| Failure::failed(anyhow::anyhow!("the recording holds no refresh")))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::Snapshot;
 
-use super::{machine, selection, selector};
+use super::{charset, machine, selection, selector};
 use crate::cli::Cli;
 use crate::failure::{DONE, Failure, NO_GPU, Outcome};
 use crate::{printing, sampling};
@@ -23,9 +23,9 @@ pub(super) fn list_gpus(cli: &Cli) -> Outcome {
     if cli.view.json {
         printing::data(&output::json::list_gpus(&snapshot))?;
     } else if snapshot.devices.is_empty() {
-        printing::data(&output::text::no_gpu(&snapshot))?;
+        charset::text(cli, &output::text::no_gpu(&snapshot))?;
     } else {
-        printing::data(&output::text::list_gpus(&snapshot))?;
+        charset::text(cli, &output::text::list_gpus(&snapshot))?;
     }
     Ok(code(&snapshot))
 }
@@ -35,7 +35,10 @@ pub(super) fn print(cli: &Cli, snapshot: &Snapshot) -> Outcome {
     if cli.view.json {
         printing::data(&output::json::to_pretty(snapshot))?;
     } else {
-        printing::data(&output::text::report(snapshot, printing::report_width()))?;
+        charset::text(
+            cli,
+            &output::text::report(snapshot, printing::report_width()),
+        )?;
     }
     Ok(code(snapshot))
 }

@@ -8,7 +8,7 @@ use model::Text;
 use raw::Settings;
 use sources::{LiveMachine, Options};
 
-use super::{machine, report, selection, selector};
+use super::{charset, machine, report, selection, selector};
 use crate::cli::{Cli, ModelFile, Switch};
 use crate::failure::{DONE, Failure, Outcome};
 use crate::{printing, sampling};
@@ -23,7 +23,7 @@ pub(super) fn inspect(cli: &Cli, asked: &ModelFile) -> Outcome {
         printing::data(&output::json::inspect(&inspection))?;
     } else {
         let width = printing::report_width();
-        printing::data(&output::text::inspection(&inspection, width))?;
+        charset::text(cli, &output::text::inspection(&inspection, width))?;
     }
     Ok(DONE)
 }
@@ -42,9 +42,9 @@ pub(super) fn fit(cli: &Cli, asked: &ModelFile) -> Outcome {
     if cli.view.json {
         printing::data(&output::json::fit(&fit, &now))?;
     } else if now.devices.is_empty() {
-        printing::data(&output::text::no_gpu(&now))?;
+        charset::text(cli, &output::text::no_gpu(&now))?;
     } else {
-        printing::data(&output::text::fit(&fit, printing::report_width()))?;
+        charset::text(cli, &output::text::fit(&fit, printing::report_width()))?;
     }
     Ok(report::code(&now))
 }

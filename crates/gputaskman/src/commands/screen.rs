@@ -36,7 +36,7 @@ pub(super) fn open(
     let options = Options {
         session,
         theme: theme(cli),
-        ascii: cli.view.ascii || !locale_is_utf8(),
+        ascii: super::charset::is_ascii(cli, true),
         mouse: !cli.view.no_mouse,
         interval,
         wake,
@@ -55,23 +55,4 @@ fn theme(cli: &Cli) -> Theme {
     } else {
         Theme::Auto
     }
-}
-
-/// Whether the locale promises UTF-8, by the order of `setlocale`; `TERM` values of terminals
-/// without it count as a no.
-fn locale_is_utf8() -> bool {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    if set("TERM").is_some_and(|term| term == "dumb" || term == "linux") {
-        return false;
-    }
-    if std::env::consts::OS == "windows" {
-        return true;
-    }
-    ["LC_ALL", "LC_CTYPE", "LANG"]
-        .iter()
-        .find_map(|name| set(name))
-        .is_some_and(|locale| {
-            let locale = locale.to_ascii_lowercase();
-            locale.contains("utf-8") || locale.contains("utf8")
-        })
 }

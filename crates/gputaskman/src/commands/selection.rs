@@ -1,6 +1,6 @@
 //! Whether `--gpu` names a GPU that is there, and how they are called where it does not.
 
-use model::{Device, Selected, Selection, Selector, Snapshot, SourceState};
+use model::{Device, Gap, Selected, Selection, Selector, Snapshot, SourceState};
 
 use crate::failure::Failure;
 
@@ -20,9 +20,19 @@ pub(super) fn check(selector: Option<&Selector>, snapshot: &Snapshot) -> Result<
             return Ok(());
         }
         Selected::Several(indices) => anyhow::anyhow!(
-            "{selector} could be more than one: {}",
+            "{selector} could be more than one:{}",
             list(devices.iter().filter(|it| indices.contains(&it.index)))
         ),
+        Selected::None if devices.iter().any(|it| may_be(selector, it)) => {
+            let sleeping = devices.iter().filter(|it| may_be(selector, it));
+            return Err(Failure::usage(
+                anyhow::anyhow!(
+                    "GPU {selector} is none whose UUID is known; a GPU that sleeps does not tell its own:{}",
+                    list(sleeping)
+                ),
+                "name it by its number or PCI address, or wake it once with --wake",
+            ));
+        }
         Selected::One(_) | Selected::None if nonsense => anyhow::anyhow!(
             "{:?} is no number, PCI address or UUID of a GPU, and not `all`",
             selector.to_string()
@@ -43,7 +53,7 @@ pub(super) fn check(selector: Option<&Selector>, snapshot: &Snapshot) -> Result<
     let valid = if devices.is_empty() {
         String::new()
     } else {
-        format!("valid are all, {}; ", list(devices.iter()))
+        format!("valid are all and:{}\n", list(devices.iter()))
     };
     Err(Failure::usage(
         error,
@@ -87,16 +97,26 @@ pub(super) fn without_uuid(selector: Selector, devices: &[Device]) -> Option<Sel
     }
 }
 
-/// Number, address and UUID of each, as far as they are known.
+/// Whether `selector` may be the UUID of `device`, which cannot be asked for it while it sleeps.
+fn may_be(selector: &Selector, device: &Device) -> bool {
+    matches!(selector, Selector::Uuid(_)) && device.uuid.gap() == Some(Gap::Asleep)
+}
+
+/// Number, address and UUID of each, as far as they are known: one alone in the sentence, several on a line each.
 fn list<'a>(devices: impl Iterator<Item = &'a Device>) -> String {
-    let names = devices.map(|device| {
-        let address = device.pci.value().map(ToString::to_string);
-        let uuid = device.uuid.value().map(ToString::to_string);
-        let others: Vec<String> = address.into_iter().chain(uuid).collect();
-        match others.as_slice() {
-            [] => device.index.to_string(),
-            others => format!("{} ({})", device.index, others.join(", ")),
-        }
-    });
-    names.collect::<Vec<_>>().join(", ")
+    let names: Vec<String> = devices
+        .map(|device| {
+            let address = device.pci.value().map(ToString::to_string);
+            let uuid = device.uuid.value().map(ToString::to_string);
+            let others: Vec<String> = address.into_iter().chain(uuid).collect();
+            match others.as_slice() {
+                [] => device.index.to_string(),
+                others => format!("{} ({})", device.index, others.join(", ")),
+            }
+        })
+        .collect();
+    match names.as_slice() {
+        [one] => format!(" {one}"),
+        several => format!("\n  {}", several.join("\n  ")),
+    }
 }

@@ -61,7 +61,7 @@ fn a_workstation_replays_with_library_and_processes_gone() {
             let file = folder.at(&format!("capture.{ending}"));
             let recorded = record(level, &file).driver(&driver).run();
             recorded.ended(0);
-            assert!(recorded.lines().len() >= 3);
+            assert_eq!(recorded.lines().len(), 3);
             drop((server, others, driver));
             std::fs::remove_file(&model).unwrap();
             is_the_same(
@@ -93,6 +93,43 @@ fn a_synthetic_machine_replays_with_the_machine_gone() {
                 &format!("{level} {generation:?}"),
             );
         }
+    }
+}
+
+#[test]
+fn a_count_is_that_of_the_lines_and_of_what_is_said_to_be_recorded() {
+    let (machine, scenario) = rich::machine();
+    let driver = driver(Generation::R580, &scenario);
+    let folder = Folder::new();
+    for count in [1, 2, 4] {
+        let file = folder.at(&format!("{count}.ndjson"));
+        let number = count.to_string();
+        let recorded = Program::new([
+            "record", "--json", "-i", "0.25", "--redact", "none", "--count", &number, "-o",
+        ])
+        .arg(&file)
+        .driver(&driver)
+        .root(machine.path())
+        .run();
+        assert_eq!(recorded.ended(0).lines().len(), count);
+        let said = format!(
+            "{count} refresh{} recorded",
+            if count == 1 { "" } else { "es" }
+        );
+        assert!(recorded.stderr.contains(&said), "{}", recorded.stderr);
+        let replayed = replay(&file).run();
+        is_the_same(&recorded, &replayed, &number);
+        // Nothing is lost: what came late is in the last line, as in the report.
+        assert_eq!(
+            recorded.lines()[count - 1]["processes"][0]["models"][0]["name"],
+            "Tiny llama"
+        );
+        // Without its marks, as it was before there were any, each refresh stands for itself.
+        let text = std::fs::read_to_string(&file).unwrap();
+        let ticks = text.matches("\"now\":").count();
+        assert!(ticks > count, "{ticks}");
+        let old = folder.write("old.ndjson", text.replace(",\"extra\":true", ""));
+        assert_eq!(replay(&old).run().ended(0).lines().len(), ticks);
     }
 }
 

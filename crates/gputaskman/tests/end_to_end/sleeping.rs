@@ -168,3 +168,24 @@ fn a_key_on_the_screen_wakes_the_card_that_is_shown() {
     terminal.types("q");
     assert_eq!(terminal.ends_and_gives_the_terminal_back().0, 0);
 }
+
+#[test]
+fn a_uuid_that_may_be_that_of_a_sleeping_gpu_is_not_said_to_be_nobodys() {
+    let machine = machine("suspended");
+    let driver = driver(Generation::R580, &two_cards());
+    let run = |line: &str| {
+        Program::line(line)
+            .driver(&driver)
+            .root(machine.path())
+            .run()
+    };
+    let uuid = "GPU-99999999-9999-9999-9999-999999999999";
+    let ran = run(&format!("--once --gpu {uuid}"));
+    ran.refused(
+        2,
+        &["sleeps", SECOND, "--wake", "by its number or PCI address"],
+    );
+    assert!(!ran.stderr.contains("does not exist"), "{}", ran.stderr);
+    // A GPU that is awake tells its own.
+    run("--once --gpu 7").refused(2, &["does not exist"]);
+}

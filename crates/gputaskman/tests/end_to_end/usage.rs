@@ -224,3 +224,51 @@ fn what_a_terminal_would_obey_is_not_said_back() {
         assert_eq!(ran.text(), "");
     }
 }
+
+#[test]
+fn text_is_ascii_where_that_is_asked_for_or_the_locale_promises_no_more() {
+    let cases = [
+        ("demo --once", "C.UTF-8", false),
+        ("demo --once --ascii", "C.UTF-8", true),
+        ("demo --once", "C", true),
+        ("demo --once", "POSIX", true),
+    ];
+    for (line, locale, ascii) in cases {
+        let ran = Program::line(line).env("LC_ALL", locale).run();
+        assert_eq!(ran.ended(0).text().is_ascii(), ascii, "{line} {locale}");
+    }
+    let json = Program::line("demo --once --json").env("LC_ALL", "C").run();
+    json.ended(0).json();
+}
+
+#[test]
+fn several_gpus_are_listed_one_a_line_where_one_was_named_wrongly() {
+    let servers = driver(Generation::R580, &Scenario::servers());
+    let ran = Program::line("--gpu 8 --json").driver(&servers).run();
+    ran.refused(2, &["valid are all and:", "\n  0 (", "\n  7 ("]);
+    assert!(
+        ran.stderr.lines().all(|line| line.len() < 100),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_recording_says_what_it_keeps() {
+    let idle = driver(Generation::R580, &Scenario::idle());
+    for (level, hidden) in [
+        ("strict", "folders, users, hosts, files and models hidden"),
+        ("paths", "folders, users and hosts hidden"),
+    ] {
+        let folder = Folder::new();
+        let ran = Program::line("record --count 1 -o")
+            .arg(folder.at("capture.ndjson"))
+            .args(["--redact", level])
+            .driver(&idle)
+            .run();
+        ran.ended(0);
+        for words in [hidden, "processes and of the GPU kept"] {
+            assert!(ran.stderr.contains(words), "{words} in {}", ran.stderr);
+        }
+    }
+}

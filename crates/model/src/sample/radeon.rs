@@ -86,7 +86,10 @@ pub fn radeon() -> Snapshot {
     let engines = &mut twice.engines;
     (engines.busiest, engines.graphics, engines.compute) = (unknown, unknown, unknown);
     (engines.copy, engines.video) = (unknown, unknown);
-    with(&mut twice, |drm| drm.reasons = vec![Gap::SharedClient]);
+    with(&mut twice, |drm| {
+        drm.reasons = vec![Gap::SharedClient];
+        drm.shared_with = vec![4401];
+    });
     let mut page = row(1, Err(Gap::NoCounter), Ok(96));
     with(&mut page, |drm| drm.kind = DeviceKind::Integrated);
     let mut it = snapshot(
@@ -121,7 +124,7 @@ pub fn radeon() -> Snapshot {
         source(
             "drm.fdinfo",
             SourceState::Ok,
-            "0000:01:00.0 (amdgpu), 0000:21:00.0 (i915); 5 process(es) have them open",
+            "0000:01:00.0 (amdgpu), 0000:21:00.0 (i915); 5 processes have them open",
             None,
         ),
     ];
@@ -211,6 +214,7 @@ fn row(device_index: u32, vram: Result<u64, Gap>, system: Result<u64, Gap>) -> C
     it.drm = Some(Box::new(DrmClients {
         clients: 1,
         kind: DeviceKind::Discrete,
+        shared_with: Vec::new(),
         reasons: Vec::new(),
         vram_resident: reference(vram),
         system_resident: reference(system),

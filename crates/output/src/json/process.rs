@@ -223,6 +223,7 @@ fn clients(now: Stamp, drm: &DrmClients) -> v1::DrmClients {
     v1::DrmClients {
         clients: drm.clients,
         system_memory_role: drm.kind.system_memory_role(),
+        shared_with_pids: drm.shared_with.clone(),
         vram_unattributed_all: drm.reasons.iter().map(|gap| gap.code()).collect(),
         vram_at_least_bytes: t.at_least("vram_at_least_bytes", &drm.vram_bounds),
         displaced_vram_bytes: t.derived("displaced_vram_bytes", &drm.displaced, None),

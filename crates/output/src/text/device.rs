@@ -1,8 +1,9 @@
 //! The block of one GPU, and the list of GPUs.
 
+use model::names::natural_order;
 use model::{
-    ChargedBytes, Device, DeviceKind, Gap, Measured, Percent, PowerState, Reading, Snapshot, Text,
-    Total, Vendor,
+    ChargedBytes, Device, DeviceKind, Gap, Measured, Percent, PowerState, Reading, SensorUnit,
+    Snapshot, Text, Total, Vendor,
 };
 
 use super::notes::{Cell, Notes, with_ages};
@@ -29,11 +30,14 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes<'_>, snapshot: &Snapshot,
     let mut items: Vec<(String, Option<u64>)> = shares
         .into_iter()
         .zip(fields)
-        .map(|((label, reading), field)| {
+        .filter_map(|((label, reading), field)| {
+            if !matches!(field, "gpu load") && is_structural(reading) {
+                return None;
+            }
             let cell = notes.measured(field, &subject, reading, |share| {
                 format::percent_long(*share)
             });
-            (format!("{label} {}", cell.text), cell.old_ms)
+            Some((format!("{label} {}", cell.text), cell.old_ms))
         })
         .collect();
     // Two engines that many devices lack: JSON and the interface say why.
@@ -45,7 +49,7 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes<'_>, snapshot: &Snapshot,
     }
     page.items("  activity  ", &with_ages(items));
     sensors(page, notes, device, &subject);
-    further(page, notes, device);
+    further(page, notes, device, &subject);
     pcie(page, notes, device, &subject);
     super::attention::write(page, notes, device);
     by_type(page, notes, snapshot, device, &subject);
@@ -55,6 +59,20 @@ pub(super) fn write(page: &mut Page, notes: &mut Notes<'_>, snapshot: &Snapshot,
     }
     if &*device.counter_status != "ok" {
         page.sentence("  status    ", &device.counter_status);
+    }
+}
+
+/// Whether the driver family has no such reading: then it has no place in the report. JSON gives the reason.
+fn is_structural<T>(reading: &Reading<T>) -> bool {
+    reading.gap().is_some_and(Gap::is_structural)
+}
+
+/// `286 W of 320 W`; nothing is a part of a limit that is not known.
+pub(super) fn part_of(part: &Cell, whole: &Cell, name: &str) -> String {
+    match (whole.is_known(), part.is_known()) {
+        (true, true) => format!("{} of {}", part.text, whole.text),
+        (true, false) | (false, true) => format!("{} ({name} {})", part.text, whole.text),
+        (false, false) => part.text.clone(),
     }
 }
 
@@ -111,12 +129,15 @@ fn memory(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &str
         |field, reading| notes.measured(field, subject, reading, |b| format::size_long(*b));
     let used = size("used memory", &memory.used);
     let total = size("memory size", &memory.total);
-    let free = size("free memory", &memory.free);
-    let reserved = size("reserved memory", &memory.reserved);
-    let shared = [
-        size("shared memory in use", &memory.shared_used),
-        size("shared memory size", &memory.shared_total),
-    ];
+    let free = match memory.computed_free() {
+        Some(free) => Cell {
+            text: format!("~{}", format::size_long(free)),
+            old_ms: None,
+        },
+        None => size("free memory", &memory.free),
+    };
+    let reserved =
+        (!is_structural(&memory.reserved)).then(|| size("reserved memory", &memory.reserved));
     let share = memory.used.value().zip(memory.total.value());
     let share = share.and_then(|(used, total)| used.percent_of(*total));
     let share = share.map_or_else(String::new, |it| format!(" ({})", format::percent_long(it)));
@@ -124,16 +145,22 @@ fn memory(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &str
         (DeviceKind::Integrated, text) if text != format::NOT_AVAILABLE => "carve-out ",
         _ => "",
     };
-    let first = format!("{carve_out}{} of {} used{share}", used.text, total.text);
+    let first = if used.is_known() && total.is_known() {
+        format!("{carve_out}{} of {} used{share}", used.text, total.text)
+    } else {
+        format!("{carve_out}used {}  in all {}", used.text, total.text)
+    };
     let mut items = vec![
         (first, used.old_ms),
         (format!("free {}", free.text), free.old_ms),
-        (format!("reserved {}", reserved.text), reserved.old_ms),
     ];
-    // A platform without the counter has no use for the words; the notes say why.
-    if memory.shared_used.known().is_some() || memory.shared_total.known().is_some() {
-        let [used, total] = shared;
-        let text = format!("shared {} of {} (system memory)", used.text, total.text);
+    items.extend(reserved.map(|it| (format!("reserved {}", it.text), it.old_ms)));
+    // A platform without the counter has no use for the words.
+    if !is_structural(&memory.shared_used) || !is_structural(&memory.shared_total) {
+        let used = size("shared memory in use", &memory.shared_used);
+        let total = size("shared memory size", &memory.shared_total);
+        let text = part_of(&used, &total, "in all");
+        let text = format!("shared {text} (system memory)");
         items.push((text, used.old_ms));
     }
     page.items("  memory    ", &with_ages(items));
@@ -150,53 +177,80 @@ fn sensors(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &st
     let limit = notes.measured("power limit", subject, &device.power_limit, |it| {
         format::watts(*it)
     });
-    let fan = notes.measured("fan speed", subject, &device.fan, |share| {
-        format::percent_long(*share)
-    });
     let mut items = vec![
         labelled("temperature ", temperature),
         (
-            format!("power {} of {}", power.text, limit.text),
+            format!("power {}", part_of(&power, &limit, "limit")),
             power.old_ms,
         ),
-        labelled("fan ", fan),
     ];
+    // Turns are as good as a share; without either it is said that there is none.
+    let turns = device.turns().and_then(|turns| turns.value.known());
+    match turns.filter(|_| device.fan.known().is_none()) {
+        Some(turns) => {
+            let text = format::sensor(SensorUnit::TurnsPerMinute, turns.value);
+            items.push((format!("fan {text}"), notes.old(turns.from.at)));
+        }
+        None if is_structural(&device.fan) => {}
+        None => {
+            let fan = notes.measured("fan speed", subject, &device.fan, |share| {
+                format::percent_long(*share)
+            });
+            items.push(labelled("fan ", fan));
+        }
+    }
     for (label, field, reading) in [
         ("core ", "core clock", &device.core_clock),
         ("memory ", "memory clock", &device.memory_clock),
         ("video ", "video clock", &device.video_clock),
     ] {
+        if is_structural(reading) && field != "core clock" {
+            continue;
+        }
         let clock = notes.measured(field, subject, reading, |it| format::megahertz(*it));
         items.push(labelled(label, clock));
     }
-    let state = notes.measured(
-        "performance state",
-        subject,
-        &device.performance_state,
-        |n| format!("P{n}"),
-    );
-    items.push(labelled("state ", state));
+    if !is_structural(&device.performance_state) {
+        let state = &device.performance_state;
+        let state = notes.measured("performance state", subject, state, |n| format!("P{n}"));
+        items.push(labelled("state ", state));
+    }
     page.items("  sensors   ", &with_ages(items));
 }
 
 /// Readings that only some drivers have, as far as they are there.
-fn further(page: &mut Page, notes: &mut Notes<'_>, device: &Device) {
-    let loads: Vec<String> = device
-        .visible_loads
-        .iter()
+fn further(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &str) {
+    let mut loads: Vec<_> = device.visible_loads.iter().collect();
+    loads.sort_by(|(a, _), (b, _)| natural_order(a, b));
+    let loads: Vec<String> = loads
+        .into_iter()
         .filter_map(|(name, load)| {
-            let least = format::percent_long(load.known()?.low);
-            Some(format!(
-                "{} {}{least}",
-                format::sanitize(name),
-                notes.at_least()
-            ))
+            let name = format::sanitize(name);
+            // That a load is at least nothing says nothing.
+            let least = load.known()?.low;
+            Some(if least.0 > 0.0 {
+                let least = format::percent_long(least);
+                format!("{name} {}{least}", notes.at_least())
+            } else {
+                let gap = notes.gap("load of engines", subject, Gap::InputMissing);
+                format!("{name} {gap}")
+            })
         })
         .collect();
     if !loads.is_empty() {
         page.items("  engines   ", &loads);
     }
+    let turns = device
+        .fan
+        .known()
+        .is_none()
+        .then(|| device.turns())
+        .flatten();
     let known = device.sensors.iter().filter_map(|sensor| {
+        // It stands for the fan's share.
+        if turns.is_some_and(|turns| turns.id == sensor.id) {
+            return None;
+        }
         let value = *sensor.value.value()?;
         Some((
             format!("{} {}", sensor.label, format::sensor(sensor.unit, value)),
@@ -210,30 +264,40 @@ fn further(page: &mut Page, notes: &mut Notes<'_>, device: &Device) {
 }
 
 fn pcie(page: &mut Page, notes: &mut Notes<'_>, device: &Device, subject: &str) {
-    let generation = notes.measured(
-        "PCIe generation",
-        subject,
-        &device.pcie_generation,
-        ToString::to_string,
-    );
-    let width = notes.measured("PCIe width", subject, &device.pcie_width, |n| {
-        format!("x{n}")
-    });
-    let received = notes.measured("PCIe received", subject, &device.pcie_rx, |rate| {
-        format::rate(*rate)
-    });
-    let sent = notes.measured("PCIe sent", subject, &device.pcie_tx, |rate| {
-        format::rate(*rate)
-    });
-    let items = vec![
-        (
-            format!("generation {} {}", generation.text, width.text),
-            generation.old_ms,
-        ),
-        (format!("received {}", received.text), received.old_ms),
-        (format!("sent {}", sent.text), sent.old_ms),
+    let mut items = Vec::with_capacity(3);
+    let link = [
+        is_structural(&device.pcie_generation),
+        is_structural(&device.pcie_width),
     ];
-    page.items("  pcie      ", &with_ages(items));
+    if link != [true; 2] {
+        let generation = notes.measured(
+            "PCIe generation",
+            subject,
+            &device.pcie_generation,
+            ToString::to_string,
+        );
+        let width = notes.measured("PCIe width", subject, &device.pcie_width, |n| {
+            format!("x{n}")
+        });
+        let text = if generation.is_known() || width.is_known() {
+            format!("generation {} {}", generation.text, width.text)
+        } else {
+            format!("link {}", generation.text)
+        };
+        items.push((text, generation.old_ms));
+    }
+    for (label, field, reading) in [
+        ("received", "PCIe received", &device.pcie_rx),
+        ("sent", "PCIe sent", &device.pcie_tx),
+    ] {
+        if !is_structural(reading) {
+            let rate = notes.measured(field, subject, reading, |rate| format::rate(*rate));
+            items.push((format!("{label} {}", rate.text), rate.old_ms));
+        }
+    }
+    if !items.is_empty() {
+        page.items("  pcie      ", &with_ages(items));
+    }
 }
 
 /// Memory by category, then what was matched to an owner, then what is in no row.
@@ -276,7 +340,7 @@ fn by_type(
 fn sum(notes: &mut Notes<'_>, subject: &str, total: Total) -> String {
     if total.is_complete() {
         format::size(total.known)
-    } else if total.counted > 0 {
+    } else if total.known.0 > 0 {
         format!("{}{}", notes.at_least(), format::size(total.known))
     } else {
         notes
@@ -328,11 +392,11 @@ pub(super) fn list(snapshot: &Snapshot) -> String {
                     device.pci.gap()
                 )
             ),
-            or_missing(
-                device.uuid.value().map(ToString::to_string),
-                device.uuid.gap(),
-            ),
         ];
+        let uuid = (!is_structural(&device.uuid)).then(|| {
+            let uuid = device.uuid.value().map(ToString::to_string);
+            format!("uuid {}", or_missing(uuid, device.uuid.gap()))
+        });
         let other_number = device
             .driver_index
             .filter(|number| *number != device.index)
@@ -342,6 +406,7 @@ pub(super) fn list(snapshot: &Snapshot) -> String {
         let labels = labels.chain(device.labels()).map(str::to_owned);
         let columns: Vec<String> = columns
             .into_iter()
+            .chain(uuid)
             .chain(other_number)
             .chain(labels)
             .collect();

@@ -70,7 +70,10 @@ fn line(page: &mut Page, notes: &mut Notes<'_>, instance: &MigInstance, subject:
     let name = instance.profile().map_or(name.text, str::to_owned);
     let mut items = vec![
         (name, None),
-        (format!("{} of {} used", used.text, total.text), used.old_ms),
+        (
+            format!("{} used", super::device::part_of(&used, &total, "in all")),
+            used.old_ms,
+        ),
     ];
     let parts = notes.measured("attributes", &of, &instance.attributes, |it| {
         format!(

@@ -27,6 +27,13 @@ pub(super) struct Cell {
     pub(super) old_ms: Option<u64>,
 }
 
+impl Cell {
+    /// Whether there is a value, be it on its way.
+    pub(super) fn is_known(&self) -> bool {
+        self.text != format::NOT_AVAILABLE && self.text != format::PENDING
+    }
+}
+
 /// Fields with their subjects, in the order met.
 #[derive(Default)]
 struct Fields(Vec<(&'static str, Vec<String>)>);
@@ -290,7 +297,7 @@ impl<'a> Notes<'a> {
             let what = fields.list(self.gpus);
             page.sentence("  old    ", &format!("{what}: read {age} ago"));
         }
-        let mut legend = vec!["plain = measured", "~ = estimate"];
+        let mut legend = vec!["plain = measured", "~ = estimate, computed"];
         let pending = self.gaps.iter().any(|(gap, ..)| gap.is_pending());
         let marks = [
             (self.reported, "r = said by the runtime"),

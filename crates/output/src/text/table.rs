@@ -267,6 +267,13 @@ fn row(
 fn clients(page: &mut Page, charge: &Charge, indent: usize) {
     let Some(drm) = &charge.drm else { return };
     let lead = " ".repeat(indent);
+    if !drm.shared_with.is_empty() {
+        let others = format::numbers(&drm.shared_with);
+        page.sentence(
+            &lead,
+            &format!("shares a connection to the device with {others}"),
+        );
+    }
     if let Reading::Known(own) = &drm.vram_bounds {
         let (low, high) = (format::size(own.low), format::size(own.high));
         let text = if own.low == own.high {
@@ -275,9 +282,12 @@ fn clients(page: &mut Page, charge: &Charge, indent: usize) {
                 "VRAM {low} exactly, derived (~): nothing of what is there is shared; not charged and in no sum: {why}"
             )
         } else {
-            format!(
-                "VRAM at least {low} and at most {high}: what is there, less what is shared (~)"
-            )
+            let least = if own.low.0 > 0 {
+                format!("at least {low} and ")
+            } else {
+                String::new()
+            };
+            format!("VRAM {least}at most {high}: what is there, less what is shared (~)")
         };
         page.sentence(&lead, &text);
     }
@@ -367,7 +377,10 @@ fn total(page: &mut Page, notes: &mut Notes<'_>, snapshot: &Snapshot, indent: us
     let (measured, matched) = shown::totals(snapshot);
     let mut items = Vec::new();
     // Where no device has memory of its own there is nothing to add up.
-    if measured.is_known() && measured.counted > 0 {
+    if measured.is_known()
+        && measured.counted > 0
+        && (measured.is_complete() || measured.known.0 > 0)
+    {
         let bound = if measured.is_complete() {
             ""
         } else {

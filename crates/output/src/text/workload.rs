@@ -214,7 +214,11 @@ fn facts(notes: &mut Notes<'_>, subject: &str, process: &Process, model: &Model)
         format!("quantization {quantization}"),
         format!("parameters {}", parameters.text),
         format!("layers {}", layers.text),
-        format!("context {used} of {}", trained.text),
+        if trained.is_known() {
+            format!("context {used} of {}", trained.text)
+        } else {
+            format!("context {used} (trained for {})", trained.text)
+        },
         format!("{} file {}", model.format, file.text),
     ]
 }

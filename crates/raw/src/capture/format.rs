@@ -120,6 +120,9 @@ pub(crate) struct Line<'a> {
     /// Clock at the start of the refresh.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) now: Option<(u64, i64)>,
+    /// Beside `now`: the refresh is an extra one. Captures made before there was this mark have none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) extra: bool,
     /// Source.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(crate) s: Option<Cow<'a, str>>,

@@ -286,6 +286,7 @@ impl Loading {
             let tick = Tick {
                 number: line.t,
                 now: stamp(now),
+                extra: line.extra,
             };
             self.ticks.push(RecordedTick {
                 tick,

@@ -65,6 +65,7 @@ impl<W: Write> Recorder<W> {
         self.write(&Line {
             t: tick.number,
             now: Some(pair(tick.now)),
+            extra: tick.extra,
             ..Line::default()
         });
         // So that a recording that is cut off holds every refresh before the last.

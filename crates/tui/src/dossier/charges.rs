@@ -1,5 +1,6 @@
 //! What a process has of one device: its sizes, its loads, its clients.
 
+use model::names::natural_order;
 use model::{
     Charge, ChargedPercent, DrmClients, Estimated, Gap, Measured, Percent, Reading, Snapshot,
 };
@@ -24,10 +25,20 @@ pub(super) fn charge_line(snapshot: &Snapshot, charge: &Charge, look: Look) -> P
         }
     }
     if charge.drm.is_none() {
-        it.put(
-            glued(&format!("list {}", charge.lists.label())),
-            look.plain(),
-        );
+        let lists = [
+            (charge.lists.compute, "compute"),
+            (charge.lists.graphics, "graphics"),
+            (charge.lists.mps, "MPS"),
+        ];
+        let named: Vec<&str> = lists
+            .iter()
+            .filter_map(|(on, name)| on.then_some(*name))
+            .collect();
+        let text = match named.as_slice() {
+            [] => "in no list of the driver".to_owned(),
+            names => format!("driver lists {}", names.join("+")),
+        };
+        it.put(glued(&text), look.plain());
     }
     let memory = &charge.memory;
     let vram = figure::charged(&memory.vram, look);
@@ -63,7 +74,9 @@ fn share(reading: &Reading<Measured<Percent>>, look: Look) -> Figure {
 
 /// What the open nodes of the device say beyond that.
 fn clients(it: &mut Paragraph, drm: &DrmClients, look: Look) {
-    for (name, reading) in &drm.other_engines {
+    let mut engines: Vec<_> = drm.other_engines.iter().collect();
+    engines.sort_by(|(a, _), (b, _)| natural_order(a, b));
+    for (name, reading) in engines {
         let name = figure::clean(name);
         dot(it, look);
         it.put(
@@ -73,6 +86,10 @@ fn clients(it: &mut Paragraph, drm: &DrmClients, look: Look) {
     }
     let count = Figure::measured(drm.clients.to_string());
     fact(it, "clients", &count, look);
+    if !drm.shared_with.is_empty() {
+        let others = Figure::measured(output::format::numbers(&drm.shared_with));
+        fact(it, "shared with", &others, look);
+    }
     if drm.vram_resident.known().is_some() && !drm.reasons.is_empty() {
         let there = figure::measured(&drm.vram_resident, look, |size| figure::size(*size));
         fact(it, "VRAM there, shared or not", &there, look);
@@ -113,9 +130,15 @@ fn instance_facts(it: &mut Paragraph, instance: &model::MigInstance, look: Look)
     if let Some(profile) = instance.profile() {
         it.put(glued(&format!("{} ", figure::clean(profile))), look.plain());
     }
-    let size = |reading| figure::measured(reading, look, |size| figure::size(*size)).text;
+    let size = |reading| figure::measured(reading, look, |size| figure::size(*size));
     let (used, total) = (size(&instance.memory.used), size(&instance.memory.total));
-    it.put(glued(&format!("({used} of {total} in use) ")), look.dim());
+    let text = match (used.is_known(), total.is_known()) {
+        (true, true) => format!("{} of {} in use", used.text, total.text),
+        (true, false) => format!("{} in use", used.text),
+        (false, true) => format!("{} in all, use {}", total.text, used.text),
+        (false, false) => format!("use {}", used.text),
+    };
+    it.put(glued(&format!("({text}) ")), look.dim());
 }
 
 /// The engines of a charge with their names.

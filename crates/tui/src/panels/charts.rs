@@ -67,10 +67,18 @@ fn draw_tile(view: View<'_>, device: &Device, metric: Metric, area: Rect, buffer
     } else {
         look.dim()
     };
+    let history = &view.state.history;
+    let seen = |cells: u16| {
+        let mut points = history.last(&device.key, metric, usize::from(cells));
+        now.is_some() || points.any(|point| !point.is_nan())
+    };
     let chart = if area.height > 1 {
         let top = format!("0 to {}", value_text(metric, metric.top(device), look));
         strip.put(&text, style);
-        strip.put_right(&top, look.dim());
+        // A scale belongs to a curve.
+        if seen(area.width) {
+            strip.put_right(&top, look.dim());
+        }
         Rect::new(area.x, area.y + 1, area.width, area.height - 1)
     } else {
         let cells = 5 + u16::from(metric == Metric::Temperature);
@@ -79,12 +87,11 @@ fn draw_tile(view: View<'_>, device: &Device, metric: Metric, area: Rect, buffer
         let room = model::units::saturating_u16(strip.room());
         Rect::new(area.right().saturating_sub(room), area.y, room, 1)
     };
-    let history = &view.state.history;
     let points = || history.last(&device.key, metric, usize::from(chart.width));
-    if now.is_none() && points().all(f32::is_nan) {
-        spark::absent(buffer, chart, look.dim());
-    } else {
+    if seen(chart.width) {
         spark::draw(buffer, chart, points(), metric.top(device), look.chart());
+    } else {
+        spark::absent(buffer, chart, look.dim());
     }
 }
 

@@ -83,6 +83,18 @@ fn first(view: View<'_>, area: Rect, buffer: &mut Buffer) {
             format!(" {}/{count}", place.map_or(0, |place| place + 1))
         }
     };
+    // Boards of one name are told apart by their places; on a wide screen each has its own beside the driver.
+    let twin =
+        |other: &&Device| other.index != device.index && other.name.value() == device.name.value();
+    let has_twin = device.name.value().is_some() && snapshot.devices.iter().any(|it| twin(&it));
+    let place = match device.pci.value() {
+        Some(place) if has_twin && area.width < WIDE => {
+            let place = place.to_string();
+            format!(" {}", place.strip_prefix("0000:").unwrap_or(&place))
+        }
+        _ => String::new(),
+    };
+    let count = place + &count;
     let room = strip.room().saturating_sub(width(&count)).min(48);
     strip.put(&cut_middle(&name.text, room, look), look.bold());
     strip.put(&count, look.label());

@@ -46,7 +46,8 @@ impl Panel for Inspector {
         let page = usize::from(area.height.saturating_sub(1));
         let hidden = lines.len().saturating_sub(page);
         let enter = if hidden > 0 {
-            format!("+{hidden} lines, Enter:all")
+            let lines = model::names::counted(hidden, "line", "lines");
+            format!("+{lines}, Enter:all")
         } else {
             "Enter:full screen".to_owned()
         };

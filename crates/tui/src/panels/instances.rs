@@ -7,7 +7,7 @@ use ratatui::layout::{Rect, Size};
 use crate::figure;
 use crate::paint::Strip;
 use crate::panel::{Form, Name, Panel, Room};
-use crate::theme::{Class, Look};
+use crate::theme::Look;
 use crate::view::View;
 use crate::widgets::bar::{self, Part};
 
@@ -103,10 +103,12 @@ fn draw_line(
     let memory = &instance.memory;
     let used = figure::measured(&memory.used, look, |used| figure::size(*used));
     let total = figure::measured(&memory.total, look, |total| figure::size(*total));
-    strip.field(&used.text, 5, true, look.class(used.class));
-    let both = used.class == Class::Measured && total.class == Class::Measured;
-    strip.put(if both { "/" } else { " of " }, look.plain());
-    strip.put(&total.text, look.class(total.class));
+    // The parts line up.
+    let before = 5_usize.saturating_sub(crate::paint::width(&used.text));
+    strip.skip(model::units::saturating_u16(before));
+    for (text, style) in figure::part_of(used, total, "total", "", look) {
+        strip.put(&text, style);
+    }
     if more > 0 {
         strip.put_right(&format!(" +{more} more "), look.dim());
     }

@@ -9,6 +9,7 @@ use ratatui::style::Style;
 use crate::figure::{self, Figure};
 use crate::paint::{Strip, width};
 use crate::panel::{Form, Name, Panel, Room};
+use crate::panels::old;
 use crate::theme::{Class, Look};
 use crate::view::View;
 use crate::widgets::bar::{self, Part};
@@ -129,10 +130,13 @@ fn draw_bar(
     let memory = &device.memory;
     let used = figure::measured(&memory.used, look, |used| figure::size(*used));
     let total = figure::measured(&memory.total, look, |total| figure::size(*total));
-    strip.put(&used.text, look.class(used.class));
-    let both = used.class == Class::Measured && total.class == Class::Measured;
-    strip.put(if both { "/" } else { " of " }, look.plain());
-    strip.put(&total.text, look.class(total.class));
+    let whole_unknown = used.is_known() && !total.is_known();
+    for (text, style) in figure::part_of(used, total, "total", "", look) {
+        strip.put(&text, style);
+    }
+    if whole_unknown {
+        strip.put(" used", look.plain());
+    }
     if let (Some(used), Some(total)) = (memory.used.value(), memory.total.value())
         && let Some(share) = used.percent_of(*total)
     {
@@ -145,8 +149,8 @@ fn draw_bar(
     if let Reading::Known(used) = &memory.used {
         let age = snapshot.at.ms_since(used.from.at);
         if age > OLD_MS {
-            let text = format!("! {} old", output::format::age(age));
-            strip.put_right(&text, look.warning());
+            let (text, style) = old(device, &output::format::age(age), look);
+            strip.put_right(&text, style);
             strip.put_right(" ", look.plain());
         }
     }
@@ -221,9 +225,17 @@ fn contents(snapshot: &Snapshot, device: &Device, look: Look) -> Contents {
     if let Some(reserved) = memory.reserved.value() {
         entries.push(fixed('R', "reserved", *reserved, look));
     }
-    match memory.free.value() {
-        Some(free) if memory.total.value().is_some() => {
+    match (memory.free.value(), memory.computed_free()) {
+        (Some(free), _) if memory.total.value().is_some() => {
             entries.push(fixed('.', "free", *free, look));
+        }
+        (None, Some(free)) => {
+            let mut entry = fixed('.', "free", free, look);
+            entry.figure = Figure {
+                text: output::format::estimate(free, free).into(),
+                class: Class::Estimated,
+            };
+            entries.push(entry);
         }
         _ => {
             entries.push(Entry {
@@ -237,7 +249,9 @@ fn contents(snapshot: &Snapshot, device: &Device, look: Look) -> Contents {
                 figure: figure::measured(&memory.free, look, |free| figure::size(*free)),
                 pinned: true,
             });
-            note = note.or(memory.total.gap().map(|_| "bar: of used"));
+            // Without a figure of use there is no bar either.
+            let of_used = memory.total.gap().is_some() && memory.used.known().is_some();
+            note = note.or(of_used.then_some("bar: of used"));
         }
     }
     Contents { entries, note }
@@ -274,6 +288,11 @@ fn rows(snapshot: &Snapshot, device: &Device, look: Look) -> Vec<Entry> {
     for share in &device.categories {
         let total = share.memory;
         let figure = match (total.counted, total.missing) {
+            // That it is at least nothing says nothing.
+            (_, 1..) if total.known.0 == 0 => Figure {
+                text: "n/a".into(),
+                class: Class::Missing,
+            },
             (0, _) => Figure {
                 text: "n/a".into(),
                 class: Class::Missing,
@@ -308,13 +327,13 @@ fn rows(snapshot: &Snapshot, device: &Device, look: Look) -> Vec<Entry> {
 
 /// Entries in as many lines as there are; what has no room is counted.
 fn draw_legend(look: Look, contents: &Contents, area: Rect, buffer: &mut Buffer) {
-    // Names where all of them have room, else the letters alone: the help explains them.
     if fits(contents, area) {
         return draw_whole_legend(look, contents, area, buffer);
     }
-    let (pinned, others): (Vec<&Entry>, Vec<&Entry>) =
-        contents.entries.iter().partition(|entry| entry.pinned);
-    let of_pinned: usize = pinned.iter().map(|it| needed(it, false)).sum();
+    // A letter alone tells nobody anything: rather fewer with their names. What the driver keeps for itself goes first.
+    let stays = |entry: &&Entry| entry.pinned && entry.part.letter != 'R';
+    let (pinned, others): (Vec<&Entry>, Vec<&Entry>) = contents.entries.iter().partition(stays);
+    let of_pinned: usize = pinned.iter().map(|it| needed(it, Words::Short)).sum();
     let mut others = others.into_iter().peekable();
     let mut left = others.len();
     for line in 0..area.height {
@@ -324,10 +343,10 @@ fn draw_legend(look: Look, contents: &Contents, area: Rect, buffer: &mut Buffer)
         while let Some(entry) = others.peek() {
             let more = if left > 1 { width("+10 more  ") } else { 0 };
             let kept = if last { of_pinned + more } else { 0 };
-            if needed(entry, false) + kept > strip.room() + 2 {
+            if needed(entry, Words::Short) + kept > strip.room() + 2 {
                 break;
             }
-            put(&mut strip, look, entry, false);
+            put(&mut strip, look, entry, Words::Short);
             left -= 1;
             others.next();
         }
@@ -336,7 +355,7 @@ fn draw_legend(look: Look, contents: &Contents, area: Rect, buffer: &mut Buffer)
                 strip.put(&format!("+{left} more  "), look.dim());
             }
             for entry in &pinned {
-                put(&mut strip, look, entry, false);
+                put(&mut strip, look, entry, Words::Short);
             }
         }
     }
@@ -349,10 +368,10 @@ fn draw_whole_legend(look: Look, contents: &Contents, area: Rect, buffer: &mut B
         let mut strip = Strip::new(buffer, look, area, line);
         strip.skip(1);
         while let Some(entry) = entries.peek() {
-            if needed(entry, true) > strip.room() + 2 {
+            if needed(entry, Words::Whole) > strip.room() + 2 {
                 break;
             }
-            put(&mut strip, look, entry, true);
+            put(&mut strip, look, entry, Words::Whole);
             entries.next();
         }
     }
@@ -363,7 +382,7 @@ fn fits(contents: &Contents, area: Rect) -> bool {
     let room = usize::from(area.width).saturating_sub(1) + 2;
     let (mut lines, mut used) = (1, 0);
     for entry in &contents.entries {
-        let wanted = needed(entry, true);
+        let wanted = needed(entry, Words::Whole);
         if used + wanted > room {
             lines += 1;
             used = 0;
@@ -374,39 +393,50 @@ fn fits(contents: &Contents, area: Rect) -> bool {
 }
 
 /// Cells of an entry and the gap after it.
-fn needed(entry: &Entry, names: bool) -> usize {
-    let name = if names || entry.part.letter == '.' {
-        width(entry.name) + 1
-    } else {
-        0
-    };
-    2 + name + width(short(&entry.figure.text, names)) + 2
+fn needed(entry: &Entry, form: Words) -> usize {
+    let (name, text) = words(entry, form);
+    let blank = usize::from(name.len() == entry.name.len());
+    1 + blank + width(name) + 1 + width(text) + 2
 }
 
-/// Without names there is no room for the number of rows without a size either; the bound's sign
-/// stays.
-fn short(text: &str, names: bool) -> &str {
-    if names {
-        text
-    } else {
-        text.split(" (").next().unwrap_or(text)
+/// How an entry of the legend is written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Words {
+    /// Letter, name, figure.
+    Whole,
+    /// The letter as the first one of the name where it is that, and no number of rows without a size: the sign of
+    /// the bound stays.
+    Short,
+}
+
+/// What stands behind the letter: the name, or what is left of it, and the figure.
+fn words(entry: &Entry, form: Words) -> (&str, &str) {
+    let text = entry.figure.text.as_ref();
+    if form == Words::Whole {
+        return (entry.name, text);
     }
+    let bare = text.split(" (").next().unwrap_or(text);
+    let mut name = entry.name.chars();
+    let same = name
+        .next()
+        .is_some_and(|c| c.eq_ignore_ascii_case(&entry.part.letter));
+    (if same { name.as_str() } else { entry.name }, bare)
 }
 
-fn put(strip: &mut Strip<'_>, look: Look, entry: &Entry, names: bool) {
+fn put(strip: &mut Strip<'_>, look: Look, entry: &Entry, form: Words) {
     let mut bytes = [0; 4];
     let letter: Style = if entry.part.hollow {
         entry.part.style
     } else {
         look.on_block(entry.part.style)
     };
+    let (name, text) = words(entry, form);
     strip.put(entry.part.letter.encode_utf8(&mut bytes), letter);
-    strip.put(" ", look.plain());
-    if names || entry.part.letter == '.' {
-        strip.put(entry.name, look.plain());
+    if name.len() == entry.name.len() {
         strip.put(" ", look.plain());
     }
-    let text = short(&entry.figure.text, names);
+    strip.put(name, look.plain());
+    strip.put(" ", look.plain());
     strip.put(text, look.class(entry.figure.class));
     strip.put_whole("  ", look.plain());
 }

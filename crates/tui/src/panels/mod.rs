@@ -19,7 +19,7 @@ pub(crate) use header::Header;
 pub(crate) use inspector::Inspector;
 pub(crate) use instances::Instances;
 pub(crate) use memory::{Memory, OLD_MS};
-pub(crate) use notices::{Notices, notes};
+pub(crate) use notices::{Notices, notes, old};
 pub(crate) use processes::Processes;
 pub(crate) use readings::Readings;
 pub(crate) use sleep::Sleep;

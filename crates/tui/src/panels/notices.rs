@@ -1,8 +1,9 @@
 //! What the user should know, gravest first.
 
-use model::Severity;
+use model::{Device, Severity};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
+use ratatui::style::Style;
 
 use crate::figure;
 use crate::paint::{Strip, rule};
@@ -33,7 +34,7 @@ impl Note {
     }
 
     /// Its style.
-    pub(crate) fn style(&self, look: Look) -> ratatui::style::Style {
+    pub(crate) fn style(&self, look: Look) -> Style {
         match self.severity {
             Severity::Info => look.label(),
             Severity::Warning => look.warning(),
@@ -87,6 +88,19 @@ impl Panel for Notices {
     }
 }
 
+/// The word of a status that tells the rest.
+fn first_word(status: &str) -> &str {
+    status.split([' ', ',', ';']).next().unwrap_or("")
+}
+
+/// The mark of an old reading. Of a device that rests it is as old as its sleep, and no fault.
+pub(crate) fn old(device: &Device, age: &str, look: Look) -> (String, Style) {
+    match first_word(device.counter_status.trim()) {
+        "asleep" | "idle" => (format!("{age} old"), look.dim()),
+        _ => (format!("! {age} old"), look.warning()),
+    }
+}
+
 fn device_status(view: View<'_>) -> Option<(u32, &str)> {
     let device = view.device()?;
     let status = device.counter_status.trim();
@@ -109,11 +123,9 @@ pub(crate) fn notes(view: View<'_>) -> Vec<Note> {
         });
     }
     if let Some((index, status)) = device_status(view) {
-        // The first word tells: a device that rests, or works but is split, needs nobody's attention.
-        let calm = ["ok", "asleep", "idle", "awake"];
-        let first = status.split([' ', ',', ';']).next();
-        let severity = match first {
-            Some(word) if calm.contains(&word) => Severity::Info,
+        // A device that rests, or works but is split, needs nobody's attention.
+        let severity = match first_word(status) {
+            "ok" | "asleep" | "idle" | "awake" => Severity::Info,
             _ => Severity::Warning,
         };
         notes.push(Note {

@@ -187,7 +187,10 @@ fn draw_rule(view: View<'_>, arrangement: &Arrangement, area: Rect, buffer: &mut
     }
     let arrow = if state.sort.descending { "▼" } else { "▲" };
     let sort = format!("sort {}{arrow}", heading(view, state.sort.column));
-    let hidden = format!("+{} columns: widen", arrangement.hidden);
+    let hidden = format!(
+        "+{}: widen",
+        model::names::counted(arrangement.hidden, "column", "columns")
+    );
     let absent = format!("{}: n/a here", arrangement.absent.join(" "));
     let mut notes = vec![sort.as_str()];
     if arrangement.hidden > 0 {

@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
-use model::{Device, Stamp};
+use model::{Device, Reading, Stamp};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 use ratatui::style::Style;
 
+use crate::device::is_structural;
 use crate::figure::{self, Figure};
 use crate::paint::{Strip, width};
 use crate::panel::{Form, Name, Panel, Room};
-use crate::panels::OLD_MS;
+use crate::panels::{OLD_MS, old};
 use crate::theme::{Class, Look};
 use crate::view::View;
 
@@ -51,7 +52,8 @@ impl Panel for Readings {
                 && let Some(age) = age(view, device)
             {
                 strip.put_right(" ", look.plain());
-                strip.put_right(&format!("! {age} old"), look.warning());
+                let (text, style) = old(device, &age, look);
+                strip.put_right(&text, style);
             }
             while let Some(item) = items.get(next) {
                 let left = items.len() - next;
@@ -122,30 +124,72 @@ fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
         item(look, "GPU", vec![(share(&device.gpu), "%")]),
         item(look, "MEM ACT", vec![(share(&device.memory_activity), "%")]),
         item(look, "TEMP", vec![(celsius, look.celsius())]),
-        item(
-            look,
-            "PWR",
-            vec![
-                (watts(&device.power), "/"),
-                (watts(&device.power_limit), "W"),
-            ],
-        ),
-        item(
-            look,
-            "CLK",
-            vec![
-                (number(&device.core_clock), "/"),
-                (number(&device.memory_clock), "MHz"),
-            ],
-        ),
-        item(look, "FAN", vec![(share(&device.fan), "%")]),
-        item(look, "ENC", vec![(share(&device.encoder), "%")]),
-        item(look, "DEC", vec![(share(&device.decoder), "%")]),
-        item(look, "PCIe", vec![(generation, " "), (lanes, "")]),
-        item(look, "rx", vec![(rate(&device.pcie_rx), "")]),
-        item(look, "tx", vec![(rate(&device.pcie_tx), &traffic_age)]),
+        Item {
+            label: "PWR",
+            values: figure::part_of(
+                watts(&device.power),
+                watts(&device.power_limit),
+                "limit",
+                "W",
+                look,
+            ),
+        },
+        Item {
+            label: "CLK",
+            values: figure::part_of(
+                number(&device.core_clock),
+                number(&device.memory_clock),
+                "memory",
+                "MHz",
+                look,
+            ),
+        },
     ];
+    // Turns are as good as a share of the maximum.
+    let turns = device.turns().filter(|_| device.fan.known().is_none());
+    match turns.and_then(|turns| Some((turns.unit, *turns.value.value()?))) {
+        Some((unit, speed)) => {
+            let text = output::format::sensor(unit, speed);
+            items.push(item(look, "FAN", vec![(Figure::measured(text), "")]));
+        }
+        None => items.extend(offered(&device.fan, || {
+            item(look, "FAN", vec![(share(&device.fan), "%")])
+        })),
+    }
+    if device.memory.shared_used.known().is_some() {
+        let size = |reading| figure::measured(reading, look, |it| figure::size(*it));
+        let memory = &device.memory;
+        let (used, total) = (size(&memory.shared_used), size(&memory.shared_total));
+        items.push(Item {
+            label: "SHARED",
+            values: figure::part_of(used, total, "total", "", look),
+        });
+    }
+    items.extend(offered(&device.encoder, || {
+        item(look, "ENC", vec![(share(&device.encoder), "%")])
+    }));
+    items.extend(offered(&device.decoder, || {
+        item(look, "DEC", vec![(share(&device.decoder), "%")])
+    }));
+    let linked = !is_structural(&device.pcie_generation) || !is_structural(&device.pcie_width);
+    if linked {
+        let figures = if generation.is_known() || lanes.is_known() {
+            vec![(generation, " "), (lanes, "")]
+        } else {
+            vec![(generation, "")]
+        };
+        items.push(item(look, "PCIe", figures));
+    }
+    items.extend(offered(&device.pcie_rx, || {
+        item(look, "rx", vec![(rate(&device.pcie_rx), "")])
+    }));
+    items.extend(offered(&device.pcie_tx, || {
+        item(look, "tx", vec![(rate(&device.pcie_tx), &traffic_age)])
+    }));
     items.extend(device.sensors.iter().filter_map(|sensor| {
+        if turns.is_some_and(|turns| turns.id == sensor.id) {
+            return None;
+        }
         let value = *sensor.value.value()?;
         let text = output::format::sensor(sensor.unit, value);
         Some(item(look, sensor.label, vec![(Figure::measured(text), "")]))
@@ -155,10 +199,15 @@ fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
         .iter()
         .filter_map(|(_, load)| Some(load.known()?.low.0));
     if let Some(busiest) = busiest.reduce(f64::max) {
-        let text = format!("≥{}%", figure::whole(busiest));
-        let figure = Figure {
-            text: text.into(),
-            class: Class::Estimated,
+        // That a load is at least nothing says nothing.
+        let figure = if busiest > 0.0 {
+            let least = figure::percent(model::Percent(busiest));
+            Figure {
+                text: format!("{}{least}%", look.at_least()).into(),
+                class: Class::Estimated,
+            }
+        } else {
+            Figure::gap(model::Gap::InputMissing, look)
         };
         items.push(item(look, "busiest engine", vec![(figure, "")]));
     }
@@ -178,23 +227,18 @@ fn items(device: &Device, look: Look, now: Option<Stamp>) -> Vec<Item> {
     items
 }
 
-fn is_known(figure: &Figure) -> bool {
-    !matches!(figure.class, Class::Missing | Class::Pending) && figure.text != "n/a"
+/// What `item` makes of a reading, unless the driver family has no such thing.
+fn offered<T>(reading: &Reading<T>, item: impl FnOnce() -> Item) -> Option<Item> {
+    (!is_structural(reading)).then(item)
 }
 
-/// A unit follows a number, not a gap; a separator follows either.
+/// A unit follows a number, not a gap; a blank follows either.
 fn item(look: Look, label: &'static str, figures: Vec<(Figure, &str)>) -> Item {
     let mut values = Vec::with_capacity(figures.len() * 2);
-    let whole = figures.iter().all(|(figure, _)| is_known(figure));
     for (figure, after) in figures {
-        let known = is_known(&figure);
-        let after = if after == "/" && !whole {
-            " of "
-        } else {
-            after
-        };
+        let known = figure.is_known();
         values.push((figure.text, look.class(figure.class)));
-        if known || matches!(after, "/" | " " | " of ") {
+        if known || after == " " {
             values.push((after.to_owned().into(), look.plain()));
         }
     }

@@ -3,6 +3,7 @@
 mod keys;
 mod limits;
 mod screens;
+mod words;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -128,6 +128,8 @@ pub struct DrmClients {
     /// What `memory.spill_bytes` is: `spill` beside a card's own memory; `shared` where the device has none or only a
     /// carve-out of the system's, so that it is no overflow; `unknown` where the kind of the device is.
     pub system_memory_role: &'static str,
+    /// Numbers of the other processes that hold one of them too; `[]` where none was found.
+    pub shared_with_pids: Vec<u32>,
     /// Every reason why memory is not charged, the first one first.
     pub vram_unattributed_all: Vec<&'static str>,
     /// Device memory that is shared with nobody, where nothing can be charged, bytes.
