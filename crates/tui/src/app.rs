@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use crossterm::event::{Event, MouseButton, MouseEvent, MouseEventKind};
 use model::{Gap, PowerState, Snapshot};
+use output::filter::{self, Filter};
 use ratatui::layout::Size;
 
 use crate::columns::Column;
 use crate::keys::{self, Action};
 use crate::overlay;
+use crate::panel::Form;
 use crate::panels::processes;
+use crate::prompt::{Prompt, Purpose, Typed};
 use crate::session::{Exit, Message, Session};
 use crate::state::{Overlay, Sort, State};
 use crate::view::View;
@@ -34,8 +37,10 @@ pub(crate) enum Flow {
 pub(crate) struct App {
     /// What the user chose.
     pub(crate) state: State,
-    /// The last snapshot.
+    /// The snapshot that is shown.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
+    /// The newest one, while the picture is held.
+    pub(crate) held: Option<Arc<Snapshot>>,
 }
 
 impl App {
@@ -52,9 +57,12 @@ impl App {
         match message {
             Message::Snapshot(snapshot) => {
                 self.state.remember(&snapshot);
-                self.follow_device(&snapshot);
-                self.snapshot = Some(snapshot);
-                self.list();
+                if let (Some(_), Some(shown)) = (&self.state.frozen, &self.snapshot) {
+                    self.state.behind_ms = snapshot.at.ms_since(shown.at);
+                    self.held = Some(snapshot);
+                } else {
+                    self.show(snapshot);
+                }
                 Flow::Draw
             }
             Message::Ended(why) => {
@@ -63,6 +71,14 @@ impl App {
                 Flow::Draw
             }
             Message::Quit => Flow::Leave(Exit::Quit),
+            Message::Input(Event::Key(event)) if self.state.prompt.is_some() => {
+                let typed = self.state.prompt.as_mut().map(|prompt| prompt.key(event));
+                typed.map_or(Flow::Idle, |typed| self.typed(typed))
+            }
+            Message::Input(Event::Paste(text)) => {
+                let typed = self.state.prompt.as_mut().map(|prompt| prompt.paste(&text));
+                typed.map_or(Flow::Idle, |typed| self.typed(typed))
+            }
             Message::Input(Event::Key(event)) => {
                 keys::action(event).map_or(Flow::Idle, |action| self.act(action))
             }
@@ -73,7 +89,116 @@ impl App {
                 Flow::Draw
             }
             Message::Input(Event::Mouse(event)) => self.point(event),
-            Message::Input(Event::FocusGained | Event::FocusLost | Event::Paste(_)) => Flow::Idle,
+            Message::Input(Event::FocusGained | Event::FocusLost) => Flow::Idle,
+        }
+    }
+
+    fn show(&mut self, snapshot: Arc<Snapshot>) {
+        self.follow_device(&snapshot);
+        self.snapshot = Some(snapshot);
+        self.list();
+    }
+
+    /// Holds the picture, or lets it go on with the newest one.
+    fn freeze(&mut self) -> Flow {
+        if self.snapshot.is_none() {
+            return Flow::Idle;
+        }
+        if self.state.frozen.take().is_none() {
+            self.state.frozen = Some(self.state.history.clone());
+            return Flow::Draw;
+        }
+        self.state.behind_ms = 0;
+        if let Some(newest) = self.held.take() {
+            self.show(newest);
+        }
+        Flow::Draw
+    }
+
+    /// The newest picture, held in place of the one before.
+    fn step(&mut self) -> Flow {
+        let Some(newest) = self.held.take() else {
+            return Flow::Idle;
+        };
+        self.state.frozen = Some(self.state.history.clone());
+        self.state.behind_ms = 0;
+        self.show(newest);
+        Flow::Draw
+    }
+
+    /// Opens the line for typing.
+    fn prompt(&mut self, purpose: Purpose) {
+        let text = match (purpose, &self.state.filter) {
+            (Purpose::Filter, Some(filter)) => filter.text(),
+            _ => "",
+        };
+        // One line has no room to type in.
+        if Form::of(self.state.size) == Form::Line {
+            return;
+        }
+        self.state.overlay = None;
+        self.state.prompt = Some(Prompt::new(purpose, text));
+    }
+
+    fn typed(&mut self, typed: Typed) -> Flow {
+        let Some(prompt) = &self.state.prompt else {
+            return Flow::Idle;
+        };
+        let purpose = prompt.purpose;
+        match typed {
+            Typed::Nothing => return Flow::Idle,
+            Typed::Moved | Typed::Wrong => {}
+            Typed::Quit => return Flow::Leave(Exit::Quit),
+            Typed::Kept => self.state.prompt = None,
+            Typed::Dropped => {
+                self.state.prompt = None;
+                if purpose == Purpose::Filter {
+                    self.set_filter(None);
+                }
+            }
+            Typed::Changed(filter) if purpose == Purpose::Filter => {
+                self.set_filter(Some(filter).filter(|it| !it.text().is_empty()));
+            }
+            Typed::Changed(wanted) => self.find(&wanted, self.state.cursor, false),
+            Typed::Next { back } => {
+                let (before, behind) = prompt.parts();
+                if purpose == Purpose::Find
+                    && let Ok(wanted) = Filter::parse(&(before + &behind))
+                {
+                    let rows = self.state.rows.len().max(1);
+                    let step = if back { rows - 1 } else { 1 };
+                    self.find(&wanted, (self.state.cursor + step) % rows, back);
+                }
+            }
+        }
+        Flow::Draw
+    }
+
+    fn set_filter(&mut self, filter: Option<Filter>) {
+        self.state.filter = filter;
+        self.list();
+    }
+
+    /// Selects the first row that fits, from this one on and round the end.
+    fn find(&mut self, wanted: &Filter, from: usize, back: bool) {
+        let rows = self.state.rows.len();
+        let at = |steps: usize| {
+            let forward = if back { rows - steps } else { steps };
+            (from + forward) % rows.max(1)
+        };
+        let found = (0..rows).map(at).find(|at| {
+            let place = self.state.rows.get(*at);
+            let row = place.and_then(|place| self.view().row(*place));
+            row.is_some_and(|row| {
+                wanted.keeps(filter::Row {
+                    process: row.process,
+                    charge: row.charge,
+                })
+            })
+        });
+        self.state.answer = found.is_none().then(|| "no row fits".to_owned());
+        if let Some(found) = found {
+            self.select(found);
         }
     }
 
@@ -97,9 +222,16 @@ impl App {
             Action::Redraw => return Flow::Redraw,
             Action::Close => {
                 if self.state.overlay.take().is_none() {
-                    return Flow::Idle;
+                    if self.state.filter.is_none() {
+                        return Flow::Idle;
+                    }
+                    self.set_filter(None);
                 }
             }
+            Action::Filter => self.prompt(Purpose::Filter),
+            Action::Find => self.prompt(Purpose::Find),
+            Action::Freeze => return self.freeze(),
+            Action::Step => return self.step(),
             Action::Help => self.toggle(Overlay::Help),
             Action::Notices => self.toggle(Overlay::Notices),
             Action::SortMenu => {

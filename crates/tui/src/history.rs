@@ -66,13 +66,13 @@ impl Metric {
 }
 
 /// The series of one device; `NaN` is a gap.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Track {
     series: [VecDeque<f32>; Metric::ALL.len()],
 }
 
 /// All series.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     tracks: Vec<(DeviceKey, Track)>,
     last: Option<Stamp>,

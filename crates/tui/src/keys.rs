@@ -47,6 +47,14 @@ pub(crate) enum Action {
     Help,
     /// Wake the device that is shown.
     Wake,
+    /// Type a filter.
+    Filter,
+    /// Type what to find.
+    Find,
+    /// Hold the picture, or let it go on.
+    Freeze,
+    /// The newest picture while it is held.
+    Step,
     /// Draw everything again.
     Redraw,
 }
@@ -110,7 +118,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         &[key(KeyCode::Esc)],
         Action::Close,
         "Esc",
-        "close what lies on top",
+        "close what lies on top; take the filter away",
     ),
     bind(
         &[plain('j'), key(KeyCode::Down)],
@@ -125,13 +133,13 @@ pub(crate) const BINDINGS: &[Binding] = &[
         "row before",
     ),
     bind(
-        &[key(KeyCode::PageDown), ctrl('d'), ctrl('f')],
+        &[key(KeyCode::PageDown), ctrl('d')],
         Action::PageDown,
         "PgDn Ctrl-D",
         "one page down",
     ),
     bind(
-        &[key(KeyCode::PageUp), ctrl('u'), ctrl('b')],
+        &[key(KeyCode::PageUp), ctrl('u')],
         Action::PageUp,
         "PgUp Ctrl-U",
         "one page up",
@@ -161,19 +169,43 @@ pub(crate) const BINDINGS: &[Binding] = &[
         "show or hide the inspector",
     ),
     bind(
+        &[plain('/'), key(KeyCode::F(4))],
+        Action::Filter,
+        "/ F4",
+        "show only some rows: a word, or tests such as vram>500M type:llm",
+    ),
+    bind(
+        &[key(KeyCode::F(3)), ctrl('f')],
+        Action::Find,
+        "F3 Ctrl-F",
+        "find a row and hide none; F3 or ↓ the next, Shift-F3 or ↑ the one before",
+    ),
+    bind(
+        &[plain('f')],
+        Action::Freeze,
+        "f",
+        "hold the picture; again: go on",
+    ),
+    bind(
+        &[plain('.')],
+        Action::Step,
+        ".",
+        "while it is held: the newest one",
+    ),
+    bind(
         &[plain('s'), key(KeyCode::F(6))],
         Action::SortMenu,
         "s F6",
         "choose the column to sort by",
     ),
     bind(
-        &[plain('<'), plain(',')],
+        &[plain('<')],
         Action::SortLeft,
         "<",
         "sort by the column to the left",
     ),
     bind(
-        &[plain('>'), plain('.')],
+        &[plain('>')],
         Action::SortRight,
         ">",
         "sort by the column to the right",

@@ -21,6 +21,7 @@ mod overlay;
 mod paint;
 mod panel;
 mod panels;
+mod prompt;
 mod prose;
 mod run;
 mod screen;

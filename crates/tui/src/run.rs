@@ -35,6 +35,7 @@ pub fn run(
     let mut app = App {
         state: State::new(options, size),
         snapshot: None,
+        held: None,
     };
     draw(&mut guard, &app)?;
     let taken_in = read_input(sender)?;

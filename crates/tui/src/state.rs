@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use model::{ProcessKey, Snapshot};
+use output::filter::{self, Filter};
 use ratatui::layout::Size;
 
 use crate::columns::Column;
 use crate::history::History;
 use crate::panels::processes;
+use crate::prompt::Prompt;
 use crate::session::{Options, Session, Wake};
 use crate::theme::Look;
 use crate::view::View;
@@ -66,6 +68,16 @@ pub(crate) struct State {
     pub(crate) answer: Option<String>,
     /// Size of the terminal.
     pub(crate) size: Size,
+    /// The line that is being typed.
+    pub(crate) prompt: Option<Prompt>,
+    /// What rows have to pass; `None` where all are shown.
+    pub(crate) filter: Option<Filter>,
+    /// Rows that the filter hides.
+    pub(crate) hidden: usize,
+    /// The charts as they were when the picture was held.
+    pub(crate) frozen: Option<History>,
+    /// How much newer what has come since is, milliseconds.
+    pub(crate) behind_ms: u64,
     /// The rows of the table, sorted.
     pub(crate) rows: Vec<RowPlace>,
     /// The selected row, which is followed wherever it goes.
@@ -106,6 +118,11 @@ impl State {
             interval: options.interval,
             wake: options.wake,
             answer: None,
+            prompt: None,
+            filter: None,
+            hidden: 0,
+            frozen: None,
+            behind_ms: 0,
             size,
             rows: Vec::new(),
             selected: None,
@@ -162,6 +179,18 @@ impl State {
             state: self,
             snapshot,
         };
+        let all = rows.len();
+        if let Some(filter) = &self.filter {
+            rows.retain(|place| {
+                view.row(*place).is_some_and(|row| {
+                    filter.keeps(filter::Row {
+                        process: row.process,
+                        charge: row.charge,
+                    })
+                })
+            });
+        }
+        let hidden = all - rows.len();
         let Sort { column, descending } = self.sort;
         // The snapshot's own order decides between equals, so that rows do not dance.
         rows.sort_by(|a, b| match (view.row(*a), view.row(*b)) {
@@ -169,6 +198,7 @@ impl State {
             (a, b) => b.is_some().cmp(&a.is_some()),
         });
         self.rows = rows;
+        self.hidden = hidden;
         let found = self.selected.and_then(|selected| {
             let keys = self.rows.iter().map(|place| self.key(*place, snapshot));
             keys.into_iter().position(|key| key == Some(selected))

@@ -5,7 +5,9 @@ use std::panic::{self, PanicHookInfo};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use crossterm::event::{DisableMouseCapture, EnableMouseCapture};
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+};
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
@@ -98,15 +100,21 @@ impl Drop for Guard {
 fn enter(mouse: bool) -> io::Result<Screen> {
     // Where there is no terminal this fails, and nothing has been written yet.
     enable_raw_mode()?;
-    let entered = execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)
-        .and_then(|()| {
-            if mouse {
-                execute!(io::stdout(), EnableMouseCapture)
-            } else {
-                Ok(())
-            }
-        })
-        .map(|()| CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout())));
+    let entered = execute!(
+        io::stdout(),
+        EnterAlternateScreen,
+        // What is pasted is a text then and no row of keys.
+        EnableBracketedPaste,
+        cursor::Hide
+    )
+    .and_then(|()| {
+        if mouse {
+            execute!(io::stdout(), EnableMouseCapture)
+        } else {
+            Ok(())
+        }
+    })
+    .map(|()| CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout())));
     if entered.is_err() {
         give_back();
     }
@@ -118,6 +126,7 @@ fn give_back() {
     let _ = execute!(
         io::stdout(),
         DisableMouseCapture,
+        DisableBracketedPaste,
         LeaveAlternateScreen,
         cursor::Show
     );

@@ -3,6 +3,7 @@
 use model::{Device, Selection, Snapshot};
 
 use crate::columns::Row;
+use crate::history::History;
 use crate::state::{RowPlace, State};
 use crate::theme::Look;
 
@@ -19,6 +20,11 @@ impl<'a> View<'a> {
     /// Theme and glyphs.
     pub(crate) fn look(self) -> Look {
         self.state.look
+    }
+
+    /// What the charts draw.
+    pub(crate) fn history(self) -> &'a History {
+        self.state.frozen.as_ref().unwrap_or(&self.state.history)
     }
 
     /// Whether a snapshot has come and has no device in it.

@@ -67,7 +67,7 @@ fn draw_tile(view: View<'_>, device: &Device, metric: Metric, area: Rect, buffer
     } else {
         look.dim()
     };
-    let history = &view.state.history;
+    let history = view.history();
     let seen = |cells: u16| {
         let mut points = history.last(&device.key, metric, usize::from(cells));
         now.is_some() || points.any(|point| !point.is_nan())

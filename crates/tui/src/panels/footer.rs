@@ -3,8 +3,9 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
-use crate::paint::{Strip, width};
+use crate::paint::{Strip, cut, width};
 use crate::panel::{Form, Name, Panel, Room};
+use crate::prompt::Prompt;
 use crate::session::Session;
 use crate::view::View;
 
@@ -16,6 +17,7 @@ const KEYS: &[(&str, &str)] = &[
     ("F1", "Help"),
     ("q", "Quit"),
     ("Enter", "Open"),
+    ("/", "Filter"),
     ("s", "Sort"),
     ("<>", "Column"),
     ("r", "Reverse"),
@@ -39,9 +41,10 @@ impl Panel for Footer {
         Name::Footer
     }
 
-    fn room(&self, _view: View<'_>, size: Size) -> Room {
+    fn room(&self, view: View<'_>, size: Size) -> Room {
         match Form::of(size) {
             Form::Full => Room::Lines(1),
+            Form::Small if view.state.prompt.is_some() => Room::Lines(1),
             Form::Small | Form::Line => Room::Nothing,
         }
     }
@@ -50,6 +53,10 @@ impl Panel for Footer {
         let look = view.look();
         let mut strip = Strip::new(buffer, look, area, 0);
         strip.skip(1);
+        if let Some(prompt) = &view.state.prompt {
+            draw_prompt(view, prompt, &mut strip);
+            return;
+        }
         if let Some(answer) = &view.state.answer {
             strip.put(answer, look.warning());
             return;
@@ -75,4 +82,38 @@ impl Panel for Footer {
             strip.put_right(LEGEND, look.dim());
         }
     }
+}
+
+/// The line that is typed, with what is wrong in it at its right.
+fn draw_prompt(view: View<'_>, prompt: &Prompt, strip: &mut Strip<'_>) {
+    let look = view.look();
+    let said = match (&prompt.error, &view.state.answer) {
+        (Some(error), _) => Some(error.to_string()),
+        (None, answer) => answer.clone(),
+    };
+    strip.put(&format!("{}: ", prompt.purpose.label()), look.bold());
+    let (before, behind) = prompt.parts();
+    // The place where one types stays on the screen; at most half of it goes to what is wrong.
+    let half = strip.room() / 2;
+    if let Some(said) = said {
+        let room = strip
+            .room()
+            .saturating_sub(width(&before) + width(&behind) + 3);
+        let said = cut(&said, room.max(half), look);
+        strip.put_right(" ", look.plain());
+        strip.put_right(&said, look.warning());
+        strip.put_right(" ", look.plain());
+    }
+    let room = strip.room().saturating_sub(1);
+    let mut skipped = before.as_str();
+    while width(skipped) > room {
+        let mut rest = skipped.chars();
+        rest.next();
+        skipped = rest.as_str();
+    }
+    strip.put(skipped, look.plain());
+    let mut behind = behind.chars();
+    let under = behind.next().map_or_else(|| " ".to_owned(), String::from);
+    strip.put(&under, look.reversed());
+    strip.put(behind.as_str(), look.plain());
 }

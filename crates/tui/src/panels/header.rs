@@ -127,6 +127,10 @@ fn session(view: View<'_>, room: usize) -> (String, Style) {
         Session::Replay { name } => (format!("REPLAY {}", short(name)), false),
         Session::Demo { note } => (format!("DEMO {}", short(note)), false),
     };
+    if state.frozen.is_some() {
+        let behind = output::format::age(state.behind_ms);
+        return (format!("FROZEN {behind}"), look.warning());
+    }
     if state.ended.is_some() {
         return (format!("{name} · ended"), look.warning());
     }

@@ -182,6 +182,12 @@ fn draw_rule(view: View<'_>, arrangement: &Arrangement, area: Rect, buffer: &mut
     } else if view.snapshot.is_some() {
         let _ = write!(title, " {rows}");
     }
+    if let Some(filter) = &state.filter {
+        let text = crate::figure::clean(filter.text()).into_owned();
+        let room = usize::from(area.width / 3);
+        let text = crate::paint::cut(&text, room, view.look());
+        let _ = write!(title, " · filter: {text} · {} hidden", state.hidden);
+    }
     if state.all_devices {
         title.push_str(" · all GPUs");
     }

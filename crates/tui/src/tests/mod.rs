@@ -1,5 +1,6 @@
 //! Tests of the whole interface.
 
+mod filter;
 mod keys;
 mod limits;
 mod screens;
@@ -33,6 +34,7 @@ fn empty(options: &Options, size: (u16, u16)) -> App {
     App {
         state: State::new(options.clone(), Size::new(size.0, size.1)),
         snapshot: None,
+        held: None,
     }
 }
 
@@ -51,11 +53,14 @@ fn press(app: &mut App, keys: &str) -> Flow {
             "Esc" => KeyCode::Esc,
             "Tab" => KeyCode::Tab,
             "Down" => KeyCode::Down,
+            "Backspace" => KeyCode::Backspace,
+            "Space" => KeyCode::Char(' '),
             "Up" => KeyCode::Up,
             "End" => KeyCode::End,
             "Home" => KeyCode::Home,
             "PgDn" => KeyCode::PageDown,
             "PgUp" => KeyCode::PageUp,
+            "F3" => KeyCode::F(3),
             "F6" => KeyCode::F(6),
             "F10" => KeyCode::F(10),
             other => KeyCode::Char(other.chars().next().unwrap()),
