@@ -74,7 +74,7 @@ impl Prompt {
 
     /// Takes a pasted text in: its first line, without what controls a terminal.
     pub(crate) fn paste(&mut self, text: &str) -> Typed {
-        for character in text.lines().next().unwrap_or_default().chars() {
+        for character in text.lines().take(1).flat_map(str::chars) {
             self.insert(character);
         }
         self.judged()
