@@ -6,6 +6,8 @@ use gguf::placement::Overrides;
 use gguf::weights::ExpertsOnCpu;
 use model::Text;
 
+use super::spelling;
+
 /// What is known of the settings of a llama.cpp program; `None` is unknown, not the default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Flags {
@@ -231,10 +233,8 @@ impl Flags {
     fn read_arguments(&mut self, arguments: &[Text]) {
         let mut rest = arguments.iter().skip(1).peekable();
         while let Some(argument) = rest.next() {
-            let (name, attached) = match argument.split_once('=') {
-                Some((name, value)) if name.starts_with("--") => (name, Some(value)),
-                _ => (&**argument, None),
-            };
+            let (name, attached) = spelling::option(argument);
+            let name = &*name;
             if let Some((flag, _)) = MODEL_FLAGS
                 .iter()
                 .find(|(_, spellings)| spellings.contains(&name))

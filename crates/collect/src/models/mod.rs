@@ -21,6 +21,7 @@ mod reach;
 mod runtimes;
 mod servers;
 mod shards;
+mod spelling;
 mod stores;
 
 pub(crate) use category::{Found, categorise};

@@ -39,14 +39,24 @@ fn serves(subject: &Subject<'_>) -> bool {
         return false;
     }
     let program = subject.program();
-    subject.leading().any(is_server)
-        || program.ends_with(".llamafile")
-        || program == "llamafile"
-        || (program == "llama" && subject.arguments.get(1).is_some_and(|it| **it == *"serve"))
+    subject.leading().any(is_server) || is_llamafile(&program) || is_llama_serve(subject)
 }
 
-/// Whether it was told to unload its model when nobody asks anything.
+fn is_llamafile(program: &str) -> bool {
+    program.ends_with(".llamafile") || program == "llamafile"
+}
+
+fn is_llama_serve(subject: &Subject<'_>) -> bool {
+    subject.program() == "llama" && subject.arguments.get(1).is_some_and(|it| **it == *"serve")
+}
+
+/// Whether it may unload its model when nobody asks anything: it was told to, or it is another program with such a
+/// server in it, which need not say on its command line what it tells the server.
 fn may_sleep(subject: &Subject<'_>) -> bool {
+    let program = subject.program();
+    if !(program.contains("llama-server") || is_llamafile(&program) || is_llama_serve(subject)) {
+        return true;
+    }
     let idle = subject.option("--sleep-idle-seconds");
     idle.is_some_and(|seconds| seconds.parse::<i64>().map_or(true, |seconds| seconds >= 0))
 }

@@ -7,6 +7,7 @@ use raw::{Endpoint, ProcessRef};
 
 use super::super::claim::Claim;
 use super::super::flags::Flags;
+use super::super::spelling;
 use super::talk::Answers;
 
 /// A process as far as it takes to recognise a server.
@@ -34,20 +35,18 @@ impl Subject<'_> {
 
     /// Whether this argument stands alone somewhere.
     pub(super) fn has(&self, argument: &str) -> bool {
-        self.arguments.iter().any(|it| **it == *argument)
+        self.arguments
+            .iter()
+            .any(|it| spelling::option(it) == (argument.into(), None))
     }
 
     /// The value of this option, attached or behind it.
     pub(super) fn option(&self, name: &str) -> Option<&str> {
         let mut rest = self.arguments.iter();
         while let Some(argument) = rest.next() {
-            if **argument == *name {
-                return rest.next().map(|value| &**value);
-            }
-            if let Some(value) = argument.strip_prefix(name)
-                && let Some(value) = value.strip_prefix('=')
-            {
-                return Some(value);
+            let (found, attached) = spelling::option(argument);
+            if found == name {
+                return attached.or_else(|| rest.next().map(|value| &**value));
             }
         }
         None

@@ -47,6 +47,12 @@ fn a_server_that_may_fall_asleep_is_not_kept_from_it() {
     for (line, asks) in [
         ("llama-server|-m|/m.gguf|--sleep-idle-seconds|30", false),
         ("llama-server|-m|/m.gguf|--sleep-idle-seconds=30", false),
+        ("llama-server|-m|/m.gguf|--sleep_idle_seconds|30", false),
+        ("llama-server|-m|/m.gguf|--sleep_idle-seconds=30", false),
+        // What another program tells the server in it stands on no command line.
+        ("python3|/srv/llama_server.py|-m|/m.gguf", false),
+        ("/usr/bin/my-llama-server|-m|/m.gguf", true),
+        ("llama|serve|-m|/m.gguf", true),
         ("llama-server|-m|/m.gguf|--sleep-idle-seconds|-1", true),
         ("llama-server|-m|/m.gguf", true),
     ] {
