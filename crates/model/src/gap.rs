@@ -1,6 +1,8 @@
 //! Why a value is missing: one table of codes, sentences and remedies, from which JSON, text and
 //! the terminal interface print.
 
+use crate::reading::Source;
+
 /// A reason for a missing value. The code is stable and part of the JSON contract (an open set).
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Gap {
@@ -48,6 +50,8 @@ pub enum Gap {
     TimedOut,
     /// The text or file does not follow its format.
     Malformed,
+    /// A server answered with an error of its own.
+    ServerError,
     /// The answer is larger than the bound for it.
     OverBound,
     /// The capture does not contain the answer.
@@ -118,6 +122,18 @@ impl Gap {
     /// What the person can do about it, where anything.
     pub const fn remedy(self) -> Option<&'static str> {
         self.row().2
+    }
+
+    /// The same where it is known who said so: a driver that refuses needs other rights than a file of a process, and a
+    /// server that wants a key none of these.
+    pub const fn remedy_of(self, source: Source) -> Option<&'static str> {
+        match (self, source) {
+            (Self::Permission, Source::Nvml) => {
+                Some("run with sudo; the administrator may have kept this from others")
+            }
+            (Self::Permission, Source::Http) => None,
+            _ => self.remedy(),
+        }
     }
 
     /// Whether a later refresh may well bring the value.
@@ -200,6 +216,11 @@ impl Gap {
             Self::Stale => ("stale", "the last answer is too old to show", None),
             Self::TimedOut => ("timed_out", "the source did not answer in time", None),
             Self::Malformed => ("malformed", "the answer does not follow its format", None),
+            Self::ServerError => (
+                "server_error",
+                "the server answered with an error of its own",
+                None,
+            ),
             Self::OverBound => ("over_bound", "the answer is larger than its bound", None),
             Self::NotRecorded => (
                 "not_recorded",
@@ -340,6 +361,7 @@ impl Gap {
         Self::Stale,
         Self::TimedOut,
         Self::Malformed,
+        Self::ServerError,
         Self::OverBound,
         Self::NotRecorded,
         Self::Disabled,

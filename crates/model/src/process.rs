@@ -56,6 +56,8 @@ pub struct Process {
     pub server: Option<Server>,
     /// Why a model server was not asked; `None` where it was, or is none.
     pub server_unasked: Option<Gap>,
+    /// Why no models were looked for; `None` where they were.
+    pub models_unread: Option<Gap>,
 }
 
 /// Rules that guess: what only a name hints at.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use model::{Device, Gap, Missing, Reading, Source};
+use model::{Device, Gap, Missing, Reading};
 
 use crate::columns::Row;
 use crate::dossier::{engines, labelled};
@@ -49,7 +49,10 @@ pub(crate) fn of_details(device: &Device, look: Look, out: &mut Vec<Paragraph>) 
     let (ecc, pages, rows) = (&details.ecc, &details.retired_pages, &details.remapped_rows);
     let mut groups = Groups(Vec::new());
     groups.add("event reasons", &details.clocks_event_reasons);
-    groups.add("reasons supported", &details.clocks_event_reasons_supported);
+    groups.add(
+        "kinds of event reasons that it can tell",
+        &details.clocks_event_reasons_supported,
+    );
     groups.add("jpeg", &device.jpeg);
     groups.add("ofa", &device.ofa);
     groups.add("energy", &details.total_energy);
@@ -105,11 +108,7 @@ fn explain(groups: Vec<Group>, look: Look, out: &mut Vec<Paragraph>) {
         }
         asked.push(')');
         it.put(asked, look.dim());
-        // The remedy for a file is none for a server that wants a key.
-        let of_server = group.missing.from.source == Source::Http;
-        if let Some(remedy) = group.missing.gap.remedy()
-            && !(of_server && group.missing.gap == Gap::Permission)
-        {
+        if let Some(remedy) = group.missing.gap.remedy_of(group.missing.from.source) {
             it.put(format!(" → {remedy}"), look.plain());
         }
         out.push(it);

@@ -138,6 +138,8 @@ pub(crate) struct Findings {
     pub(crate) segments: Vec<Segment<Estimated<Bytes>>>,
     pub(crate) server: Option<Server>,
     pub(crate) server_unasked: Option<Gap>,
+    /// Why no models were looked for.
+    pub(crate) models_unread: Option<Gap>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -236,7 +238,11 @@ impl Models {
         } = *process;
         let settings = machine.facts().settings.clone();
         if !settings.models {
-            return Findings::default();
+            return Findings {
+                server_unasked: Some(Gap::Disabled),
+                models_unread: Some(Gap::Disabled),
+                ..Findings::default()
+            };
         }
         let adapters = self
             .adapters
@@ -255,7 +261,10 @@ impl Models {
             };
             self.servers.hear(machine, &about, processes, now)
         } else {
-            Heard::default()
+            Heard {
+                unasked: Some(Gap::Disabled),
+                ..Heard::default()
+            }
         };
         let Heard {
             server,

@@ -238,6 +238,7 @@ pub(super) fn process(
         receipts: Vec::new(),
         server: None,
         server_unasked: None,
+        models_unread: None,
     }
 }
 

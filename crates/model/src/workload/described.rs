@@ -109,6 +109,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// Whether a file of it is known. Of one that only a server or a log names, no header can tell anything.
+    pub const fn has_file(&self) -> bool {
+        matches!(self.path, Reading::Known(_))
+    }
+
     /// The kind for a person: from the file where it tells, else the name's hint, marked as one.
     pub fn kind_label(&self) -> Text {
         match (self.kind, self.kind_hint) {

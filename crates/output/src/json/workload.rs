@@ -9,6 +9,14 @@ use super::provenance::Traces;
 use super::v1;
 use crate::format;
 
+/// Where no models were looked for, the empty list has its reason.
+pub(super) fn models_of<'a>(t: &mut Traces, process: &'a Process) -> &'a Process {
+    if let Some(gap) = process.models_unread {
+        let _: Option<()> = t.absent("models", gap);
+    }
+    process
+}
+
 pub(super) fn model(now: Stamp, model: &Model) -> v1::Model {
     let mut traces = Traces::new(now);
     let t = &mut traces;

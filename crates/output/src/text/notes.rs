@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use model::{
-    Bytes, ChargedPercent, Estimated, Gap, Measured, PidSpace, Provenance, Reading, Reported,
-    Snapshot, Stamp,
+    Bytes, ChargedPercent, Estimated, Gap, Measured, Missing, PidSpace, Provenance, Reading,
+    Reported, Snapshot, Stamp,
 };
 
 use super::page::Page;
@@ -84,7 +84,8 @@ fn subject_list(subjects: &[String], gpus: usize) -> String {
 pub(super) struct Notes {
     now: Stamp,
     gpus: usize,
-    gaps: Vec<(Gap, Fields)>,
+    /// A reason is there once for each remedy that it has.
+    gaps: Vec<(Gap, Option<&'static str>, Fields)>,
     ages: Vec<(String, Fields)>,
     lower_bound: bool,
     reported: bool,
@@ -112,14 +113,26 @@ impl Notes {
 
     /// Notes that `field` of `subject` is missing; gives what the cell shows.
     pub(super) fn gap(&mut self, field: &'static str, subject: &str, gap: Gap) -> &'static str {
-        let at = match self.gaps.iter().position(|(known, _)| *known == gap) {
+        self.gap_with(field, subject, gap, gap.remedy())
+    }
+
+    fn gap_with(
+        &mut self,
+        field: &'static str,
+        subject: &str,
+        gap: Gap,
+        remedy: Option<&'static str>,
+    ) -> &'static str {
+        let is_same =
+            |(known, its, _): &(Gap, Option<&'static str>, Fields)| *known == gap && *its == remedy;
+        let at = match self.gaps.iter().position(is_same) {
             Some(at) => at,
             None => {
-                self.gaps.push((gap, Fields::default()));
+                self.gaps.push((gap, remedy, Fields::default()));
                 self.gaps.len() - 1
             }
         };
-        if let Some((_, fields)) = self.gaps.get_mut(at) {
+        if let Some((_, _, fields)) = self.gaps.get_mut(at) {
             fields.add(field, subject);
         }
         format::missing(gap)
@@ -161,9 +174,10 @@ impl Notes {
         }
     }
 
-    fn missing(&mut self, field: &'static str, subject: &str, gap: Gap) -> Cell {
+    fn missing(&mut self, field: &'static str, subject: &str, missing: &Missing) -> Cell {
+        let remedy = missing.gap.remedy_of(missing.from.source);
         Cell {
-            text: self.gap(field, subject, gap).into(),
+            text: self.gap_with(field, subject, missing.gap, remedy).into(),
             old_ms: None,
         }
     }
@@ -177,7 +191,7 @@ impl Notes {
     ) -> Cell {
         match reading {
             Reading::Known(it) => self.known(field, subject, show(&it.value), it.from),
-            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+            Reading::Missing(missing) => self.missing(field, subject, missing),
         }
     }
 
@@ -197,7 +211,7 @@ impl Notes {
                 }
                 cell
             }
-            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+            Reading::Missing(missing) => self.missing(field, subject, missing),
         }
     }
 
@@ -214,7 +228,7 @@ impl Notes {
                 self.reported = true;
                 self.known(field, subject, show(&it.value) + " r", it.by)
             }
-            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+            Reading::Missing(missing) => self.missing(field, subject, missing),
         }
     }
 
@@ -235,20 +249,18 @@ impl Notes {
                 let text = format::estimate(it.low, it.high);
                 self.known(field, subject, text, it.from)
             }
-            Reading::Missing(missing) => self.missing(field, subject, missing.gap),
+            Reading::Missing(missing) => self.missing(field, subject, missing),
         }
     }
 
     pub(super) fn write(&self, page: &mut Page) {
-        for (gap, fields) in &self.gaps {
+        for (gap, remedy, fields) in &self.gaps {
             let label = format::pad_end(&format!("  {}", format::missing(*gap)), INDENT);
             let code = match gap {
                 Gap::DriverError(code) => format!("{}, its code is {code}", gap.code()),
                 gap => gap.code().to_owned(),
             };
-            let remedy = gap
-                .remedy()
-                .map_or_else(String::new, |it| format!("; {it}"));
+            let remedy = remedy.map_or_else(String::new, |it| format!("; {it}"));
             let what = fields.list(self.gpus);
             let why = gap.sentence();
             page.sentence(&label, &format!("{what}: {why} ({code}){remedy}"));
@@ -258,12 +270,12 @@ impl Notes {
             page.sentence("  old    ", &format!("{what}: read {age} ago"));
         }
         let mut legend = vec!["plain = measured", "~ = estimate"];
-        let pending = self.gaps.iter().any(|(gap, _)| gap.is_pending());
+        let pending = self.gaps.iter().any(|(gap, ..)| gap.is_pending());
         let marks = [
             (self.reported, "r = said by the runtime"),
             (self.inferred, "* = owner matched, ? = owner guessed"),
             (self.foreign, "H: = number on the host"),
-            (self.lower_bound, ">= = at least, some rows have no size"),
+            (self.lower_bound, ">= = at least, of what has a size"),
             (pending, "\u{2026} = no answer yet"),
         ];
         legend.extend(marks.iter().filter_map(|(on, text)| on.then_some(*text)));

@@ -1,9 +1,11 @@
 //! A machine of a few processes whose servers answer from a table, with a clock that only the test moves. Everything
 //! asked of a server is noted with its moment.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use model::{Gap, Origin, OriginKind, Stamp, Text};
+use raw::capture::{RedactingMachine, Redaction};
 use raw::nvml::NvmlSweep;
 use raw::{
     Answer, Ended, Endpoint, FileMeta, HttpReply, Inline, Listener, Machine, MachineFacts,
@@ -74,7 +76,7 @@ pub(super) struct Simulated {
 /// What of the machine the collector sees: apart from it, so that both can be borrowed.
 struct Side<'a> {
     facts: &'a MachineFacts,
-    now: Stamp,
+    now: &'a Cell<Stamp>,
     tasks: &'a BTreeMap<u32, Task>,
     answers: &'a Answers,
     files: &'a BTreeMap<&'static str, u64>,
@@ -107,7 +109,7 @@ impl Machine for Side<'_> {
             _ => return Err(Gap::NotPresent),
         };
         Ok(Stamped {
-            at: self.now,
+            at: self.now.get(),
             value,
         })
     }
@@ -142,7 +144,7 @@ impl Machine for Side<'_> {
                     .collect(),
             ),
             Question::Http { who, endpoint, .. } => {
-                let second = self.now.mono_ns / SECOND_NS;
+                let second = self.now.get().mono_ns / SECOND_NS;
                 self.asked.push((second, who.pid, *endpoint));
                 let answer = self.answers.get(&(who.pid, *endpoint));
                 let (status, body) = answer.cloned().unwrap_or(Ok((404, Value::Null)))?;
@@ -154,7 +156,7 @@ impl Machine for Side<'_> {
             _ => return Err(Gap::NotPresent),
         };
         Ok(Stamped {
-            at: self.now,
+            at: self.now.get(),
             value,
         })
     }
@@ -204,40 +206,58 @@ impl Simulated {
 
     /// One refresh a second later, in which the processes `pids` have GPU memory.
     pub(super) fn refresh(&mut self, pids: &[u32]) -> BTreeMap<u32, Findings> {
-        self.now.mono_ns += SECOND_NS;
-        let (now, measured) = (self.now, self.measured);
-        let mut side = Side {
+        self.refreshes(1, pids, Redaction::None)
+    }
+
+    /// The last of so many refreshes, one a second, through one machine that redacts at this level.
+    pub(super) fn refreshes(
+        &mut self,
+        seconds: u64,
+        pids: &[u32],
+        level: Redaction,
+    ) -> BTreeMap<u32, Findings> {
+        let clock = Cell::new(self.now);
+        let side = Side {
             facts: &self.facts,
-            now,
+            now: &clock,
             tasks: &self.tasks,
             answers: &self.answers,
             files: &self.files,
             asked: &mut self.asked,
         };
-        let mut keys: Vec<_> = pids
-            .iter()
-            .map(|pid| self.processes.identify(&mut side, *pid, now, |_| None))
-            .map(Result::unwrap)
-            .collect();
-        keys.sort_unstable();
-        self.processes.refresh(&mut side, &keys, now);
-        self.models.begin(now);
+        let mut side = RedactingMachine::new(side, level);
+        let measured = self.measured;
         let mut found = BTreeMap::new();
-        for key in &keys {
-            let asked = Asked {
-                key: *key,
-                who: reference(*key).unwrap(),
-                watched: self.processes.get(*key).unwrap(),
-                measured,
-                around: Around {
-                    started_us: None,
-                    devices: &[],
-                },
-            };
-            let findings = self.models.of(&mut side, &asked, &self.processes, now);
-            found.insert(key.pid, findings);
+        for _ in 0..seconds {
+            let mut now = clock.get();
+            now.mono_ns += SECOND_NS;
+            clock.set(now);
+            found.clear();
+            let mut keys: Vec<_> = pids
+                .iter()
+                .map(|pid| self.processes.identify(&mut side, *pid, now, |_| None))
+                .map(Result::unwrap)
+                .collect();
+            keys.sort_unstable();
+            self.processes.refresh(&mut side, &keys, now);
+            self.models.begin(now);
+            for key in &keys {
+                let asked = Asked {
+                    key: *key,
+                    who: reference(*key).unwrap(),
+                    watched: self.processes.get(*key).unwrap(),
+                    measured,
+                    around: Around {
+                        started_us: None,
+                        devices: &[],
+                    },
+                };
+                let findings = self.models.of(&mut side, &asked, &self.processes, now);
+                found.insert(key.pid, findings);
+            }
+            self.models.end(&keys);
         }
-        self.models.end(&keys);
+        self.now = clock.get();
         found
     }
 

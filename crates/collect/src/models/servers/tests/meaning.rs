@@ -195,7 +195,7 @@ fn memory_that_ollama_counts_on_the_gpu_and_nobody_measures_there_is_a_contradic
         assert_eq!(conflict.is_some(), is_told, "{measured:?}: {conflict:?}");
         if measured == Some(0) {
             let sentence = conflict.unwrap();
-            assert!(sentence.contains("3.00 GiB") && sentence.contains("0.00 GiB"));
+            assert!(sentence.contains("3.00 GiB") && sentence.contains("0.00 MiB"));
         }
     }
 }
@@ -445,7 +445,7 @@ fn comfyui_tells_its_pool_and_no_model() {
         .collect();
     for words in [
         ("queue", "2"),
-        ("pool", "21474836480 bytes on cuda:0"),
+        ("pool", "20.00 GiB on cuda:0"),
         ("version", "0.3.60"),
     ] {
         assert!(said.contains(&words), "{words:?} in {said:?}");
@@ -464,7 +464,11 @@ fn tgi_and_docker_name_their_model() {
     let found = &machine.after(2, &[PID])[&PID];
     assert_eq!(&*found.models[0].name, "org/m");
     let server = found.server.as_ref().unwrap();
-    assert_eq!(server.slots.known().map(|it| it.value), Some(128));
+    // What it takes before it refuses is no number of slots.
+    assert_eq!(server.slots.known(), None);
+    let limit = |it: &&model::Said| it.field == "request_limit" && &*it.value == "128";
+    assert!(server.said.iter().any(|it| limit(&it)));
+    assert_eq!(found.models[0].kind, model::ModelKind::Llm);
 
     let line = "/app/bin/com.docker.llama-server|--model|/models/m.gguf";
     let runner = Task::new("com.docker.llam", line).child_of(PARENT);
