@@ -70,7 +70,10 @@ fn server(
     let Some(server) = &process.server else {
         // What is switched off is said once, in a notice, not for every process.
         if let Some(gap) = process.server_unasked.filter(|gap| *gap != Gap::Disabled) {
-            let text = notes.gap("server", subject, gap);
+            let text = match gap {
+                Gap::NotFound => "it works for a server that was not found",
+                gap => notes.gap("server", subject, gap),
+            };
             page.items(&label("server"), &[format!("not asked: {text}")]);
         }
         return;

@@ -15,7 +15,10 @@ pub(super) fn line(snapshot: &Snapshot, process: &Process, look: Look) -> Option
         // What is switched off matters where a model is to be expected.
         let is_told = |gap: &Gap| *gap != Gap::Disabled || process.category.works_with_models();
         let why = process.server_unasked.filter(is_told)?;
-        let text = format!("not asked: {}", why.sentence());
+        let text = match why {
+            Gap::NotFound => "not asked: it works for a server that was not found".to_owned(),
+            why => format!("not asked: {}", why.sentence()),
+        };
         it.put(text, look.dim());
         if let Some(remedy) = why.remedy() {
             it.put(format!(" → {remedy}"), look.plain());

@@ -141,6 +141,11 @@ impl Servers {
         let specs = &about.role.works;
         let Some(found) = self.parents.of(machine, worker, specs, processes, now) else {
             self.workers.remove(&about.key);
+            // What is certainly a worker of a server, and has none.
+            if heard.server.is_none() && heard.unasked.is_none() && about.role.is_worker() {
+                let waits = self.parents.is_waiting();
+                heard.unasked = (!waits).then_some(Gap::NotFound);
+            }
             return;
         };
         let Found {

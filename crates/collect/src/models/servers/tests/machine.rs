@@ -2,7 +2,7 @@
 //! asked of a server is noted with its moment.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Gap, Origin, OriginKind, Stamp, Text};
 use raw::capture::{RedactingMachine, Redaction};
@@ -68,6 +68,8 @@ pub(super) struct Simulated {
     pub(super) files: BTreeMap<&'static str, u64>,
     /// Second, process and endpoint of each GET.
     pub(super) asked: Vec<(u64, u32, Endpoint)>,
+    /// Answers come in the refresh after the one in which they were asked for.
+    pub(super) is_late: bool,
     processes: Processes,
     models: Models,
     pub(super) measured: Option<model::Bytes>,
@@ -81,6 +83,9 @@ struct Side<'a> {
     answers: &'a Answers,
     files: &'a BTreeMap<&'static str, u64>,
     asked: &'a mut Vec<(u64, u32, Endpoint)>,
+    is_late: bool,
+    /// Questions that wait for the next refresh.
+    outstanding: BTreeSet<String>,
 }
 
 impl Machine for Side<'_> {
@@ -116,6 +121,10 @@ impl Machine for Side<'_> {
     fn post(&mut self, question: &Question) -> Answer<Reply> {
         let task = question.who().and_then(|who| self.tasks.get(&who.pid));
         let task = task.ok_or(Gap::NotPresent)?;
+        if self.is_late && !self.outstanding.remove(&format!("{question:?}")) {
+            self.outstanding.insert(format!("{question:?}"));
+            return Err(Gap::Pending);
+        }
         let value = match question {
             Question::CommandLine(_) => Reply::text(&task.arguments),
             Question::Environment(_) => Reply::text(""),
@@ -184,6 +193,7 @@ impl Simulated {
             answers: BTreeMap::new(),
             files: BTreeMap::new(),
             asked: Vec::new(),
+            is_late: false,
             processes: Processes::default(),
             models: Models::default(),
             measured: None,
@@ -224,6 +234,8 @@ impl Simulated {
             answers: &self.answers,
             files: &self.files,
             asked: &mut self.asked,
+            is_late: self.is_late,
+            outstanding: BTreeSet::new(),
         };
         let mut side = RedactingMachine::new(side, level);
         let measured = self.measured;

@@ -159,6 +159,26 @@ fn ollama_s_word_is_joined_to_the_one_runner_of_the_one_model() {
 }
 
 #[test]
+fn a_runner_whose_words_come_late_is_not_taken_for_one_without_a_server() {
+    let mut machine = ollama(&["llama3.2:3b"], 3 << 30, [(PID, runner(DIGEST))]);
+    machine.is_late = true;
+    let found = machine.refreshes(12, &[PID], raw::capture::Redaction::None);
+    let server = found[&PID].server.as_ref().unwrap();
+    assert_eq!((server.kind, server.answered_by), ("Ollama", Some(PARENT)));
+}
+
+#[test]
+fn a_runner_without_its_server_says_so() {
+    let line = format!("ollama|runner|--model|/b/sha256-{DIGEST}|--port|40001");
+    let alone = Task::new("ollama", &line).child_of(PARENT);
+    let shell = Task::new("bash", "bash");
+    let mut machine = Simulated::new([(PID, alone), (PARENT, shell)]);
+    let found = &machine.after(3, &[PID])[&PID];
+    assert!(found.server.is_none());
+    assert_eq!(found.server_unasked, Some(Gap::NotFound));
+}
+
+#[test]
 fn of_several_models_or_runners_none_is_guessed() {
     let two = ["a:1b", "b:1b"];
     let other = DIGEST.replace('1', "2");
