@@ -40,6 +40,9 @@ impl Receipt {
     }
 }
 
+/// The input of a part whose report was printed as zero by a program that rounds: it is small, not nothing.
+pub const ROUNDED: &str = "rounded";
+
 /// One part on a receipt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
@@ -57,6 +60,15 @@ pub struct Line {
     pub standing: Standing,
     /// Inputs of the arithmetic or the words of the report, for a person.
     pub inputs: Vec<(&'static str, Text)>,
+}
+
+impl Line {
+    /// What its report says in words, where it was rounded to nothing.
+    pub fn rounded(&self) -> Option<&'static str> {
+        let is_rounded = self.inputs.iter().any(|(name, _)| *name == ROUNDED);
+        let is_zero = self.size.bounds() == Some((Bytes(0), Bytes(0)));
+        (is_rounded && is_zero).then_some("<0.01M")
+    }
 }
 
 /// The size of a part, in its class.
@@ -375,6 +387,15 @@ mod tests {
         let lines = receipt.lines.iter().filter(counted);
         let kinds: Vec<_> = lines.map(|it| it.kind).collect();
         assert_eq!(kinds, [SegmentKind::Compute]);
+    }
+
+    #[test]
+    fn a_rounded_zero_is_small_and_a_said_zero_is_nothing() {
+        let said = report(SegmentKind::Output, 0, Placement::PinnedHost);
+        let mut rounded = said.clone();
+        rounded.inputs.push((ROUNDED, "less than 0.01 MiB".into()));
+        let shown = |part| lines(None, &[part], &[])[0].rounded();
+        assert_eq!((shown(said), shown(rounded)), (None, Some("<0.01M")));
     }
 
     #[test]

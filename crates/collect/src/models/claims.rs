@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    Bytes, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey, Reading,
-    Reported, Runtime, Segment, Server, Severity, Stamp, Text,
+    Bytes, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, ModelEvent, ModelEventKind,
+    Notice, ProcessKey, Reading, Reported, Runtime, Segment, Server, Severity, Stamp, Text,
 };
 use raw::apps::Adapter;
 use raw::{Machine, ProcessRef, Root, Settings};
@@ -24,7 +24,7 @@ use super::memory::{Inputs, Sizes};
 use super::other_formats;
 use super::patterns::Program;
 use super::runtimes;
-use super::servers::{About, Heard, Role, Servers};
+use super::servers::{About, Heard, Role, Servers, size};
 use super::shards::shards;
 use super::stores::{Homes, Stores};
 use crate::processes::{Processes, Watched, arguments};
@@ -328,6 +328,7 @@ impl Models {
             key,
             now,
         };
+        findings.notices.extend(ran_out(key, &claims));
         let found = by_model(gathered);
         let mut unjoined: Vec<&Claim> = claims.iter().collect();
         for parts in &found {
@@ -360,11 +361,20 @@ impl Models {
         // Words that show nothing and name nothing that is here are about something else.
         let shown = unjoined.iter().filter(|claim| claim.kind.is_some());
         let shown: Vec<Named> = shown.map(|claim| claim.named.clone()).collect();
-        unjoined.retain(|claim| shown.contains(&claim.named));
+        // What names no model is about the only one that somebody names.
+        let only = shown
+            .first()
+            .filter(|first| found.is_empty() && shown.iter().all(|other| other == *first));
+        let is_about = |claim: &Claim| {
+            shown.contains(&claim.named) || (only.is_some() && claim.named == Named::TheOnly)
+        };
+        unjoined.retain(|claim| is_about(claim));
         unjoined.retain(|claim| !claim.about.must_join);
         while let Some(first) = unjoined.first().copied() {
             let same: Vec<&Claim> = unjoined
-                .extract_if(.., |claim| claim.named == first.named)
+                .extract_if(.., |claim| {
+                    claim.named == first.named || (only.is_some() && claim.named == Named::TheOnly)
+                })
                 .collect();
             let before = findings.models.len();
             if let Some(model) = without_file(&same, before, now) {
@@ -382,6 +392,28 @@ impl Models {
             .sort_by_key(|model| std::cmp::Reverse(model.label));
         findings
     }
+}
+
+/// Memory that ran out since the process started, as a log of it says: the newest time alone, since a program may say so
+/// for every request. Told whether or not a model came of it.
+fn ran_out(key: ProcessKey, claims: &[Claim]) -> Option<Notice> {
+    let events = claims.iter().flat_map(|claim| &claim.about.events);
+    let is_it = |it: &&ModelEvent| it.kind == ModelEventKind::OutOfMemory && it.fresh == Some(true);
+    let newest = events.filter(is_it).last()?;
+    let wanted = newest.bytes.map_or_else(
+        || "how much was wanted is not said".to_owned(),
+        |bytes| format!("{} wanted", size(bytes)),
+    );
+    Some(Notice {
+        code: "out_of_memory",
+        severity: Severity::Warning,
+        subject: format!("pid:{}", key.pid).into(),
+        text: format!(
+            "its log says that device memory ran out: {wanted} ({})",
+            newest.log
+        )
+        .into(),
+    })
 }
 
 /// What the models of one process are derived from beside their files.

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    EvidenceKind, Gap, ModelEvent, ModelEventKind, PciAddress, Placement, Provenance, Reading,
-    Reported, Said, SegmentKind, Source, Stamp, Text,
+    Bytes, EvidenceKind, Gap, ModelEvent, ModelEventKind, PciAddress, Placement, Provenance,
+    Reading, Reported, Said, SegmentKind, Source, Stamp, Text,
 };
 use raw::logs::{LineTime, LogExcerpt};
 use raw::{Inline, JournalUnit, Machine, ProcessRef, Question, Reply};
@@ -340,7 +340,7 @@ impl<'a> Log<'a> {
             claims.push(self.of_model(told, model, is_of_this_start));
         }
         for (position, event) in told.events.iter().enumerate() {
-            let is_newest = position >= newest;
+            let is_newest = position >= newest || told.models.is_empty();
             let fresh = match (wall_us(event), self.is_current) {
                 (Some(at), _) => self.around.is_after_start(at),
                 (None, Some(false)) => Some(false),
@@ -352,6 +352,7 @@ impl<'a> Log<'a> {
                 wall_us: wall_us(event),
                 fresh,
                 log: self.name.clone(),
+                bytes: event.bytes,
             };
             let told_of = told.events.get(position);
             let named = told_of.map_or(Named::TheOnly, |it| {
@@ -430,6 +431,9 @@ impl<'a> Log<'a> {
             let words = "span of the mapped file: may overlap what lies on a device";
             inputs.push(("size", words.into()));
         }
+        if part.bytes == Bytes(0) {
+            inputs.push((model::receipt::ROUNDED, "less than 0.01 MiB".into()));
+        }
         if part.kind == SegmentKind::Pool {
             inputs.push(("size", "reserved, not used".into()));
         }
@@ -481,7 +485,8 @@ const fn wall_us(event: &ToldEvent) -> Option<i64> {
 
 /// Whether the last of these events leaves the model in memory.
 pub(super) fn is_loaded(events: &[ModelEvent]) -> bool {
-    let last = events.last();
+    let told = |it: &&ModelEvent| it.kind != ModelEventKind::OutOfMemory;
+    let last = events.iter().rfind(told);
     last.is_some_and(|it| it.kind != ModelEventKind::Unloaded && it.fresh == Some(true))
 }
 

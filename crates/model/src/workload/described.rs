@@ -147,6 +147,8 @@ pub struct ModelEvent {
     pub fresh: Option<bool>,
     /// The log's name.
     pub log: Text,
+    /// How much memory was wanted, where it ran out and the log says so.
+    pub bytes: Option<Bytes>,
 }
 
 /// What happened to a model.
@@ -158,6 +160,8 @@ pub enum ModelEventKind {
     Used,
     /// It was unloaded.
     Unloaded,
+    /// Device memory ran out.
+    OutOfMemory,
 }
 
 impl ModelEventKind {
@@ -167,6 +171,15 @@ impl ModelEventKind {
             Self::Loaded => "loaded",
             Self::Used => "used",
             Self::Unloaded => "unloaded",
+            Self::OutOfMemory => "out_of_memory",
+        }
+    }
+
+    /// The name shown to a person.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::OutOfMemory => "out of memory",
+            other => other.id(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Models and the server of a process.
 
 use model::{
-    Component, EndpointState, EvidenceFamily, Gap, Model, ModelEvent, ModelKind, Process, Said,
-    Stamp,
+    Component, EndpointState, EvidenceFamily, Gap, Model, ModelEvent, ModelEventKind, ModelKind,
+    Process, Said, Stamp,
 };
 
 use super::provenance::Traces;
@@ -79,6 +79,15 @@ fn event(now: Stamp, event: &ModelEvent) -> v1::ModelEvent {
             .or_else(|| t.absent("at", Gap::NotFound)),
         fresh: event.fresh.or_else(|| t.absent("fresh", Gap::InputMissing)),
         log: event.log.clone(),
+        bytes: event.bytes.map(|bytes| bytes.0).or_else(|| {
+            t.absent(
+                "bytes",
+                match event.kind {
+                    ModelEventKind::OutOfMemory => Gap::NotFound,
+                    _ => Gap::NotApplicable,
+                },
+            )
+        }),
         provenance: traces.finish(),
     }
 }

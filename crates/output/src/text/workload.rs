@@ -177,7 +177,11 @@ fn event(event: &ModelEvent) -> String {
         Some(false) => "before it started",
         None => "before or since it started",
     };
-    format!("{} {at} ({}, {since})", event.kind.id(), event.log)
+    let wanted = event.bytes.map_or(String::new(), |bytes| {
+        format!(", {} wanted", format::size(bytes))
+    });
+    let what = event.kind.label();
+    format!("{what}{wanted} {at} ({}, {since})", event.log)
 }
 
 fn facts(notes: &mut Notes, subject: &str, process: &Process, model: &Model) -> Vec<String> {
@@ -253,9 +257,10 @@ fn inside(notes: &mut Notes, subject: &str, snapshot: &Snapshot, process: &Proce
     for line in &lines {
         let name = field(line.kind);
         let cell = match &line.size {
-            LineSize::Reported(size) => {
-                notes.reported(name, subject, size, |bytes| format::size(*bytes))
-            }
+            LineSize::Reported(size) => notes.reported(name, subject, size, |bytes| {
+                let rounded = line.rounded().map(str::to_owned);
+                rounded.unwrap_or_else(|| format::size(*bytes))
+            }),
             LineSize::Estimated(size) => notes.estimated(name, subject, size),
         };
         items.push(item(line, several, &cell));

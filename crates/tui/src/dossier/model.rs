@@ -1,6 +1,6 @@
 //! What is known of a model: its file, its names, its evidence, what logs and servers say of it.
 
-use model::{EvidenceLabel, Model, ModelEvent, ModelKind, Process, Said, Snapshot};
+use model::{EvidenceLabel, Model, ModelEvent, ModelEventKind, ModelKind, Process, Said, Snapshot};
 
 use super::{dot, fact, labelled, put};
 use crate::figure::{self, Figure};
@@ -173,7 +173,15 @@ pub(super) fn more(
 }
 
 fn event(it: &mut Paragraph, snapshot: &Snapshot, event: &ModelEvent, look: Look) {
-    it.put(glued(event.kind.id()), look.plain());
+    let style = if event.kind == ModelEventKind::OutOfMemory {
+        look.warning()
+    } else {
+        look.plain()
+    };
+    it.put(glued(event.kind.label()), style);
+    if let Some(bytes) = event.bytes {
+        it.put(glued(&format!(", {} wanted", figure::size(bytes))), style);
+    }
     match event.wall_us {
         Some(wall_us) => {
             let ms = u64::try_from(snapshot.at.wall_us.saturating_sub(wall_us) / 1000);

@@ -42,6 +42,7 @@ fn event(kind: ModelEventKind, at: Option<LineTime>) -> ToldEvent {
         path: Some("/m/a.gguf".into()),
         name: None,
         at,
+        bytes: None,
     }
 }
 
@@ -160,6 +161,7 @@ fn a_model_is_loaded_until_it_is_unloaded() {
         wall_us: None,
         fresh,
         log: "l".into(),
+        bytes: None,
     };
     let (load, unload) = (ModelEventKind::Loaded, ModelEventKind::Unloaded);
     assert!(is_loaded(&[event(load, Some(true))]));

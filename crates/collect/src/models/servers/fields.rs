@@ -115,7 +115,7 @@ pub(super) fn set<T>(reading: &mut Reading<Reported<T>>, value: Option<Reported<
 }
 
 /// A size as a person reads it, with the unit that keeps it short.
-pub(super) fn size(bytes: Bytes) -> String {
+pub(in super::super) fn size(bytes: Bytes) -> String {
     let (unit, name) = if bytes < Bytes::mib(1024) {
         (Bytes::mib(1), "MiB")
     } else {

@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use model::{Bytes, EndpointStatus, Gap, ProcessKey, Server, Stamp};
 use raw::{Machine, ProcessRef};
 
+pub(super) use self::fields::size;
 use self::parents::{Found, Parents};
 pub(super) use self::spec::Role;
 use self::spec::{Asking, Subject, serving};

@@ -82,6 +82,8 @@ pub struct ModelEvent {
     pub fresh: Option<bool>,
     /// The log's name.
     pub log: Text,
+    /// How much memory was wanted, where it ran out; null where it did not, or nothing says how much.
+    pub bytes: Option<u64>,
     /// Reasons.
     pub provenance: ProvenanceMap,
 }

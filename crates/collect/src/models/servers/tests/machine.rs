@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Gap, Origin, OriginKind, Stamp, Text};
 use raw::capture::{RedactingMachine, Redaction};
+use raw::logs::LogExcerpt;
 use raw::nvml::NvmlSweep;
 use raw::{
     Answer, Ended, Endpoint, FileMeta, HttpReply, Inline, Listener, Machine, MachineFacts,
@@ -27,6 +28,8 @@ pub(super) struct Task {
     pub(super) arguments: String,
     pub(super) mapped: Vec<&'static str>,
     pub(super) ports: Vec<u16>,
+    /// What it has written to its standard output, a file.
+    pub(super) log: Option<&'static str>,
 }
 
 impl Task {
@@ -37,7 +40,13 @@ impl Task {
             arguments: line.replace('|', "\0") + "\0",
             mapped: Vec::new(),
             ports: Vec::new(),
+            log: None,
         }
+    }
+
+    pub(super) fn writing(mut self, log: &'static str) -> Self {
+        self.log = Some(log);
+        self
     }
 
     pub(super) fn at(mut self, port: u16) -> Self {
@@ -135,7 +144,20 @@ impl Machine for Side<'_> {
                 mtime_ns: 0,
             }),
             Question::Links(_) => Reply::Links(vec![("cwd".into(), "/".into())]),
-            Question::OpenFiles(_) => Reply::Links(Vec::new()),
+            Question::OpenFiles(_) => {
+                let of_log = |_| ("1".into(), "/srv/out.txt".into());
+                Reply::Links(task.log.map(of_log).into_iter().collect())
+            }
+            Question::Log { path, .. } if &**path == "/srv/out.txt" => Reply::Log(LogExcerpt {
+                lines: raw::logs::kept(task.log.unwrap_or_default().as_bytes()),
+                file: Some(FileMeta {
+                    dev: 1,
+                    ino: 99,
+                    size: 1,
+                    mtime_ns: 0,
+                }),
+                ..LogExcerpt::default()
+            }),
             Question::Maps(_) => {
                 let line = |path: &&str| format!("1000-2000 r--s 00000000 08:01 7 {path}\n");
                 Reply::text(&task.mapped.iter().map(line).collect::<String>())
@@ -260,7 +282,7 @@ impl Simulated {
                     watched: self.processes.get(*key).unwrap(),
                     measured,
                     around: Around {
-                        started_us: None,
+                        started_us: Some(0),
                         devices: &[],
                     },
                 };

@@ -550,3 +550,51 @@ fn a_server_that_names_another_file_than_it_has_mapped_contradicts_itself() {
         assert_eq!(told, expected, "{line} {files:?}");
     }
 }
+
+#[test]
+fn a_log_that_names_no_model_is_about_the_only_one_that_the_server_names() {
+    const LOG: &str = "\
+(EngineCore_DP0 pid=10) INFO 12-01 03:06:35 [gpu_model_runner.py:2653] Model loading took 14.50 GiB and 3.5 seconds
+(EngineCore_DP0 pid=10) INFO 12-01 03:06:35 [gpu_worker.py:298] Available KV cache memory: 5.25 GiB
+";
+    let task = Task::new("vllm", "/usr/bin/vllm|serve|org/m")
+        .at(8000)
+        .writing(LOG);
+    let models = json!({ "data": [{ "id": "org/m", "root": "org/m", "max_model_len": 4096 }] });
+    let mut machine = Simulated::new([(PID, task)]).answering(PID, Endpoint::VllmModels, models);
+    let found = &machine.after(4, &[PID])[&PID];
+    let [model] = &found.models[..] else {
+        panic!("{:?}", found.models)
+    };
+    assert_eq!(&*model.name, "org/m");
+    let parts = [
+        (SegmentKind::Weights, Placement::Gpu, Some(29 << 29)),
+        (SegmentKind::Pool, Placement::Gpu, Some(21 << 28)),
+    ];
+    assert_eq!(total(found), parts);
+}
+
+#[test]
+fn memory_that_ran_out_is_told_with_a_model_and_without_one() {
+    const LOG: &str = "\
+ggml_backend_cuda_buffer_type_alloc_buffer: allocating 128.00 MiB on device 0: cudaMalloc failed: out of memory
+";
+    for line in ["python3|app.py", "llama-server|-m|/m.gguf"] {
+        let task = Task::new("python3", line).writing(LOG);
+        let mut machine = Simulated::new([(PID, task)]);
+        let found = &machine.after(4, &[PID])[&PID];
+        let told: Vec<_> = found
+            .notices
+            .iter()
+            .map(|it| (it.code, &*it.text))
+            .collect();
+        let text = "its log says that device memory ran out: 128.00 MiB wanted (out.txt)";
+        assert_eq!(told, [("out_of_memory", text)], "{line}");
+        for model in &found.models {
+            let events: Vec<_> = model.events.iter().map(|it| (it.kind, it.bytes)).collect();
+            let expected = (model::ModelEventKind::OutOfMemory, Some(Bytes::mib(128)));
+            assert_eq!(events, [expected]);
+        }
+        assert_eq!(found.models.len(), usize::from(line.starts_with("llama")));
+    }
+}
