@@ -7,7 +7,7 @@ use model::{
     Bytes, Device, DeviceKey, DeviceKind, Gap, Notice, PciAddress, PowerState, Process, ProcessKey,
     ProcessStatus, Provenance, Reading, ScanState, Severity, Snapshot, Source, Stamp, Vendor,
 };
-use raw::{Machine, MachineFacts, Settings, Tick, TickPlan};
+use raw::{Machine, MachineFacts, Tick, TickPlan};
 
 use crate::assemble;
 use crate::backends::{self, Evidence};
@@ -21,6 +21,7 @@ use crate::rest::Rest;
 use crate::stage::guarded;
 
 mod rows;
+mod switched_off;
 
 pub(crate) use rows::Row;
 
@@ -338,7 +339,7 @@ impl Collector {
             });
         }
         notices.extend(rows::notices(&self.nested, &processes));
-        notices.extend(switched_off(&facts.settings));
+        notices.extend(switched_off::notices(&facts.settings));
         let evidence = Evidence {
             nvml: &self.nvml,
             drm: &self.drm,
@@ -501,30 +502,4 @@ fn sleeping(address: PciAddress, resting: Resting, now: Stamp) -> Device {
         categories_normalized: false,
         counter_status: status.into(),
     }
-}
-
-/// What a run was told to leave out, so that nobody takes what is not looked for for what is not there.
-fn switched_off(settings: &Settings) -> Vec<Notice> {
-    let off = |code, subject: &'static str, text: &'static str| Notice {
-        code,
-        severity: Severity::Info,
-        subject: subject.into(),
-        text: text.into(),
-    };
-    let mut notices = Vec::new();
-    if !settings.models {
-        let text = "not looked for, and their servers not asked (--no-models)";
-        notices.push(off("models_off", "models", text));
-    } else if !settings.probe {
-        let text = "not asked (--no-probe)";
-        notices.push(off("probe_off", "model servers", text));
-    }
-    let problems = settings.adapter_problems.iter();
-    notices.extend(problems.map(|problem| Notice {
-        code: "adapter_left_out",
-        severity: Severity::Warning,
-        subject: "adapters".into(),
-        text: problem.clone(),
-    }));
-    notices
 }

@@ -23,8 +23,9 @@ use super::mapped::{Extents, Silent, extents, split};
 use super::memory::{Inputs, Sizes};
 use super::other_formats;
 use super::patterns::Program;
+use super::ran_out::ran_out;
 use super::runtimes;
-use super::servers::{About, Heard, Role, Servers, size};
+use super::servers::{About, Heard, Role, Servers};
 use super::shards::shards;
 use super::stores::{Homes, Stores};
 use crate::processes::{Processes, Watched, arguments};
@@ -392,28 +393,6 @@ impl Models {
             .sort_by_key(|model| std::cmp::Reverse(model.label));
         findings
     }
-}
-
-/// Memory that ran out since the process started, as a log of it says: the newest time alone, since a program may say so
-/// for every request. Told whether or not a model came of it.
-fn ran_out(key: ProcessKey, claims: &[Claim]) -> Option<Notice> {
-    let events = claims.iter().flat_map(|claim| &claim.about.events);
-    let is_it = |it: &&ModelEvent| it.kind == ModelEventKind::OutOfMemory && it.fresh == Some(true);
-    let newest = events.filter(is_it).last()?;
-    let wanted = newest.bytes.map_or_else(
-        || "how much was wanted is not said".to_owned(),
-        |bytes| format!("{} wanted", size(bytes)),
-    );
-    Some(Notice {
-        code: "out_of_memory",
-        severity: Severity::Warning,
-        subject: format!("pid:{}", key.pid).into(),
-        text: format!(
-            "its log says that device memory ran out: {wanted} ({})",
-            newest.log
-        )
-        .into(),
-    })
 }
 
 /// What the models of one process are derived from beside their files.

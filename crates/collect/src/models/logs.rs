@@ -384,6 +384,9 @@ impl<'a> Log<'a> {
             ..About::default()
         };
         if !is_of_this_start {
+            if !model.parts.is_empty() {
+                about.log_unused = Some(self.unused(told).into());
+            }
             return self.claim(told, named, None, about);
         }
         about.context = model
@@ -420,6 +423,18 @@ impl<'a> Log<'a> {
         // What names no model shows nothing of one.
         let kind = (named != Named::TheOnly).then_some(EvidenceKind::Log);
         self.claim(told, named, kind, about)
+    }
+
+    /// Why the sizes of a log that is not of this start, or of a load that goes on, are not used.
+    fn unused(&self, told: &Told) -> String {
+        let why = if !told.complete {
+            "the load that it tells of has not come to its end"
+        } else if self.is_current.is_none() {
+            "whether it is of this start of the process cannot be told"
+        } else {
+            "it tells of an earlier start of the process"
+        };
+        format!("{}: read, sizes not used: {why}", self.name)
     }
 
     fn part(&self, told: &Told, model: &LoadedModel, part: &ToldPart) -> Part {

@@ -125,7 +125,8 @@ fn a_size_that_is_rounded_to_zero_is_not_shown_as_nothing_and_memory_that_ran_ou
     machine.file(LOG, format!("{LINES}{more}"));
     let driver = driver(Generation::R580, &card());
     let program = Program::line("--once").driver(&driver);
-    let text = program.root(machine.path()).run().ended(0).out;
+    let ran = program.root(machine.path()).run();
+    let text = String::from_utf8_lossy(&ran.ended(0).stdout).into_owned();
     assert!(text.contains("output <0.01M r"), "{text}");
     assert!(text.contains("out of memory, 128M wanted"), "{text}");
     assert!(text.contains("(out_of_memory)"), "{text}");

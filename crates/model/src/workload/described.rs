@@ -102,6 +102,8 @@ pub struct Model {
     pub conflict: Option<Text>,
     /// Loads and unloads that logs tell of, oldest first.
     pub events: Vec<ModelEvent>,
+    /// Why the sizes in a log of the process are not used, as a sentence that names the log.
+    pub log_unused: Option<Text>,
     /// Files that it is made of, where it is a set of several models (a pipeline); else empty.
     pub components: Vec<Component>,
     /// What the runtime says beside: quantization, expiry, size as it counts it.

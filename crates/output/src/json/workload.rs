@@ -58,6 +58,10 @@ pub(super) fn model(now: Stamp, model: &Model) -> v1::Model {
             .clone()
             .or_else(|| t.absent("conflict", Gap::NotApplicable)),
         events: model.events.iter().map(|one| event(now, one)).collect(),
+        log_unused: model
+            .log_unused
+            .clone()
+            .or_else(|| t.absent("log_unused", Gap::NotApplicable)),
         components: model
             .components
             .iter()

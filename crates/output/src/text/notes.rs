@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use model::{
-    Bytes, ChargedPercent, Estimated, Gap, Measured, Missing, PidSpace, Provenance, Reading,
-    Reported, Snapshot, Stamp,
+    Bytes, ChargedPercent, Estimated, EvidenceLabel, Gap, Measured, Missing, PidSpace, Provenance,
+    Reading, Reported, Snapshot, Stamp,
 };
 
 use super::page::Page;
@@ -91,6 +91,8 @@ pub(super) struct Notes {
     reported: bool,
     inferred: bool,
     foreign: bool,
+    /// How sure the models are that are shown.
+    labels: std::collections::BTreeSet<EvidenceLabel>,
 }
 
 impl Notes {
@@ -107,6 +109,9 @@ impl Notes {
                 let vram = charge.memory.vram.known();
                 process.pid_match.is_some() || vram.is_some_and(|size| size.basis().is_some())
             }),
+            labels: shown::processes(snapshot)
+                .flat_map(|process| process.models.iter().map(|model| model.label))
+                .collect(),
             foreign: shown::processes(snapshot).any(|process| process.key.space == PidSpace::Host),
         }
     }
@@ -281,7 +286,9 @@ impl Notes {
         legend.extend(marks.iter().filter_map(|(on, text)| on.then_some(*text)));
         legend.push("n/a = no reading (not zero)");
         legend.push("K M G = KiB MiB GiB");
-        let legend: Vec<String> = legend.into_iter().map(Into::into).collect();
+        let labels = self.labels.iter().rev();
+        let labels = labels.map(|it| format!("[{}] = {}", it.id(), it.meaning()));
+        let legend: Vec<String> = legend.into_iter().map(Into::into).chain(labels).collect();
         page.items("  legend ", &legend);
     }
 }

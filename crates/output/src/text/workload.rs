@@ -153,6 +153,8 @@ fn more(
     let names: Vec<String> = model.store_names.iter().map(ToString::to_string).collect();
     page.items(&label("names"), &names);
     let events: Vec<String> = model.events.iter().map(event).collect();
+    let unused = model.log_unused.iter().map(ToString::to_string);
+    let events: Vec<String> = events.into_iter().chain(unused).collect();
     page.items(&label("log"), &events);
     let files: Vec<String> = model
         .components

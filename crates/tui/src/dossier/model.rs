@@ -145,11 +145,15 @@ pub(super) fn more(
         }
         out.push(it);
     }
-    if !model.events.is_empty() {
+    if !model.events.is_empty() || model.log_unused.is_some() {
         let mut it = labelled("Log", look);
         for (number, one) in model.events.iter().enumerate() {
             separate(&mut it, number, look);
             event(&mut it, snapshot, one, look);
+        }
+        if let Some(unused) = &model.log_unused {
+            separate(&mut it, model.events.len(), look);
+            it.put(figure::clean(unused).into_owned(), look.warning());
         }
         out.push(it);
     }
