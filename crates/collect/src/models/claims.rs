@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    Bytes, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, ModelEvent, ModelEventKind,
-    Notice, ProcessKey, Reading, Reported, Runtime, Segment, Server, Severity, Stamp, Text,
+    Bytes, Estimated, Evidence, EvidenceKind, Gap, Measured, Model, Notice, ProcessKey, Reading,
+    Reported, Runtime, Segment, Server, Severity, Stamp, Text,
 };
 use raw::apps::Adapter;
 use raw::{Machine, ProcessRef, Root, Settings};

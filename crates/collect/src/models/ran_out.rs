@@ -10,7 +10,7 @@ use super::servers::size;
 pub(super) fn ran_out(key: ProcessKey, claims: &[Claim]) -> Option<Notice> {
     let events = claims.iter().flat_map(|claim| &claim.about.events);
     let is_it = |it: &&ModelEvent| it.kind == ModelEventKind::OutOfMemory && it.fresh == Some(true);
-    let newest = events.filter(is_it).last()?;
+    let newest = events.rev().find(is_it)?;
     let wanted = newest.bytes.map_or_else(
         || "how much was wanted is not said".to_owned(),
         |bytes| format!("{} wanted", size(bytes)),

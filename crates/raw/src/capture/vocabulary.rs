@@ -190,7 +190,10 @@ pub(super) fn half_known(component: &str, stand_in: impl FnOnce() -> String) -> 
             && next.is_some_and(|next| !next.is_ascii_lowercase())
     };
     let start = BEGINNINGS.iter().find(is_begun)?;
-    let end = if component.ends_with(".py") {
+    let end = if component
+        .rsplit_once('.')
+        .is_some_and(|(_, end)| end == "py")
+    {
         ".py"
     } else {
         ""

@@ -1,4 +1,4 @@
-//! Device memory that ran out, as ggml and PyTorch say it: how much was asked for, and nothing else of the line.
+//! Device memory that ran out, as ggml and `PyTorch` say it: how much was asked for, and nothing else of the line.
 
 use super::LineKind;
 use super::scan::{Fields, after, size};
