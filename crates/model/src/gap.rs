@@ -128,7 +128,7 @@ impl Gap {
     /// server that wants a key none of these.
     pub const fn remedy_of(self, source: Source) -> Option<&'static str> {
         match (self, source) {
-            (Self::Permission, Source::Nvml) => {
+            (Self::Permission, Source::Nvml | Source::Derived) => {
                 Some("run with sudo; the administrator may have kept this from others")
             }
             (Self::Permission, Source::Http) => None,
@@ -404,6 +404,16 @@ impl Gap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_right_that_a_driver_refuses_is_not_one_to_look_into_a_process() {
+        let remedy = |source| Gap::Permission.remedy_of(source).unwrap_or("");
+        assert!(remedy(Source::Proc).contains("CAP_SYS_PTRACE"));
+        for source in [Source::Nvml, Source::Derived, Source::Http] {
+            assert!(!remedy(source).contains("PTRACE"), "{source:?}");
+        }
+        assert_eq!(Gap::Asleep.remedy_of(Source::Nvml), Gap::Asleep.remedy());
+    }
 
     #[test]
     fn codes_are_unique_snake_case_and_readable_back() {
