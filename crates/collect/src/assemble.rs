@@ -84,6 +84,7 @@ pub(crate) fn process(
         receipts,
         server: findings.server,
         server_unasked: findings.server_unasked,
+        models_unread: findings.models_unread,
     }
 }
 

@@ -22,6 +22,7 @@ use crate::rest::Rest;
 use crate::stage::guarded;
 
 mod rows;
+mod switched_off;
 
 pub(crate) use rows::Row;
 
@@ -342,6 +343,7 @@ impl Collector {
             });
         }
         notices.extend(rows::notices(&self.nested, &processes));
+        notices.extend(switched_off::notices(&facts.settings));
         let evidence = Evidence {
             nvml: &self.nvml,
             drm: &self.drm,

@@ -50,6 +50,8 @@ pub enum Gap {
     TimedOut,
     /// The text or file does not follow its format.
     Malformed,
+    /// A server answered with an error of its own.
+    ServerError,
     /// The answer is larger than the bound for it.
     OverBound,
     /// The capture does not contain the answer.
@@ -211,6 +213,11 @@ impl Gap {
             Self::Stale => ("stale", "the last answer is too old to show", None),
             Self::TimedOut => ("timed_out", "the source did not answer in time", None),
             Self::Malformed => ("malformed", "the answer does not follow its format", None),
+            Self::ServerError => (
+                "server_error",
+                "the server answered with an error of its own",
+                None,
+            ),
             Self::OverBound => ("over_bound", "the answer is larger than its bound", None),
             Self::NotRecorded => (
                 "not_recorded",
@@ -362,6 +369,7 @@ impl Gap {
         Self::Stale,
         Self::TimedOut,
         Self::Malformed,
+        Self::ServerError,
         Self::OverBound,
         Self::NotRecorded,
         Self::Disabled,

@@ -58,6 +58,8 @@ pub struct Process {
     pub server: Option<Server>,
     /// Why a model server was not asked; `None` where it was, or is none.
     pub server_unasked: Option<Gap>,
+    /// Why no models were looked for; `None` where they were.
+    pub models_unread: Option<Gap>,
 }
 
 /// Headings of system memory that a device can reach.

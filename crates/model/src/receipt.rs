@@ -40,6 +40,9 @@ impl Receipt {
     }
 }
 
+/// The input of a part whose report was printed as zero by a program that rounds: it is small, not nothing.
+pub const ROUNDED: &str = "rounded";
+
 /// One part on a receipt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
@@ -57,6 +60,15 @@ pub struct Line {
     pub standing: Standing,
     /// Inputs of the arithmetic or the words of the report, for a person.
     pub inputs: Vec<(&'static str, Text)>,
+}
+
+impl Line {
+    /// What its report says in words, where it was rounded to nothing.
+    pub fn rounded(&self) -> Option<&'static str> {
+        let is_rounded = self.inputs.iter().any(|(name, _)| *name == ROUNDED);
+        let is_zero = self.size.bounds() == Some((Bytes(0), Bytes(0)));
+        (is_rounded && is_zero).then_some("<0.01M")
+    }
 }
 
 /// The size of a part, in its class.
@@ -122,7 +134,7 @@ impl Standing {
 
 /// Every part with what it is to the memory of device `device`, or of whichever device has the parts.
 ///
-/// A reported part replaces the estimate of the same part of the same model. Models in the order of
+/// A reported part replaces the estimate of the same part of the same model, wherever the report says that it lies. Models in the order of
 /// their numbers, parts in the order of their kinds, a report before the estimate.
 pub fn lines(
     device: Option<u32>,
@@ -138,7 +150,7 @@ pub fn lines(
     let mut lines: Vec<Line> = said.chain(computed).collect();
     let told: Vec<(Text, SegmentKind)> = lines
         .iter()
-        .filter(|line| line.size.is_report() && line.placement.may_be_on_device())
+        .filter(|line| line.size.is_report())
         .map(|line| (line.model_id.clone(), line.kind))
         .collect();
     for line in &mut lines {
@@ -356,6 +368,34 @@ mod tests {
             ("estimated", Standing::Replaced),
         ];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_report_of_system_memory_replaces_the_estimate_of_the_device() {
+        let reported = [
+            report(SegmentKind::Weights, 184, Placement::Cpu),
+            report(SegmentKind::Kv, 128, Placement::PinnedHost),
+        ];
+        let parts = [
+            part(SegmentKind::Weights, 183, 183, Placement::Gpu),
+            part(SegmentKind::Kv, 128, 128, Placement::Gpu),
+            part(SegmentKind::Compute, 8, 31, Placement::Gpu),
+        ];
+        let receipt = remainder(0, Bytes(800), &reported, &parts).unwrap();
+        assert_eq!((receipt.remainder_low, receipt.remainder_high), (769, 792));
+        let counted = |line: &&Line| line.standing == Standing::Counted;
+        let lines = receipt.lines.iter().filter(counted);
+        let kinds: Vec<_> = lines.map(|it| it.kind).collect();
+        assert_eq!(kinds, [SegmentKind::Compute]);
+    }
+
+    #[test]
+    fn a_rounded_zero_is_small_and_a_said_zero_is_nothing() {
+        let said = report(SegmentKind::Output, 0, Placement::PinnedHost);
+        let mut rounded = said.clone();
+        rounded.inputs.push((ROUNDED, "less than 0.01 MiB".into()));
+        let shown = |part| lines(None, &[part], &[])[0].rounded();
+        assert_eq!((shown(said), shown(rounded)), (None, Some("<0.01M")));
     }
 
     #[test]

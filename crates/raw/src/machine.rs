@@ -89,10 +89,17 @@ pub struct Settings {
     /// Adapters of the user's own (`--adapters`), beside those that come with the program.
     #[serde(default, skip_serializing_if = "no_adapters")]
     pub adapters: Arc<[Adapter]>,
+    /// Adapters of the user's own that were left out, each with the reason in a sentence.
+    #[serde(default, skip_serializing_if = "nothing")]
+    pub adapter_problems: Arc<[Text]>,
 }
 
 fn no_adapters(adapters: &Arc<[Adapter]>) -> bool {
     adapters.is_empty()
+}
+
+fn nothing(problems: &Arc<[Text]>) -> bool {
+    problems.is_empty()
 }
 
 impl Settings {
@@ -113,6 +120,7 @@ impl Default for Settings {
             gpu_layers: None,
             wake: false,
             adapters: Arc::default(),
+            adapter_problems: Arc::default(),
         }
     }
 }

@@ -133,7 +133,13 @@ const fn letter(line: &receipt::Line) -> char {
 
 fn figure(line: &receipt::Line, look: Look) -> Figure {
     match &line.size {
-        LineSize::Reported(size) => figure::reported(size, look),
+        LineSize::Reported(size) => {
+            let mut figure = figure::reported(size, look);
+            if let Some(rounded) = line.rounded() {
+                figure.text = format!("{rounded} r").into();
+            }
+            figure
+        }
         LineSize::Estimated(size) => figure::estimated(size, look),
     }
 }

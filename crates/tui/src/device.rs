@@ -73,7 +73,7 @@ fn sleep(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {
         Some(said) => it.put(figure::clean(&said).into_owned(), look.plain()),
         None => put(
             &mut it,
-            "whether the kernel may suspend it",
+            "may be suspended by the kernel",
             &figure::measured(&device.may_suspend, look, ToString::to_string),
             look,
         ),
@@ -104,9 +104,9 @@ fn clocks(snapshot: &Snapshot, device: &Device, look: Look) -> Paragraph {
     }
     let supported = &details.clocks_event_reasons_supported;
     let told = figure::measured(supported, look, |reasons| {
-        reasons.0.count_ones().to_string()
+        format!("{} kinds", reasons.0.count_ones())
     });
-    fact(&mut it, "reasons supported", &told, look);
+    fact(&mut it, "it can tell", &told, look);
     age(&mut it, snapshot, reading, look);
     it
 }

@@ -278,7 +278,9 @@ fn shell_word(word: &str) -> String {
 fn kind_line(process: &Process, look: Look) -> Paragraph {
     let mut it = labelled("Kind", look);
     it.put(process.category_label(), look.category(process.category));
-    if process.category_reason != "none" {
+    if process.category_reason == "no_rule" {
+        it.put(" (nothing it runs or does tells more)", look.dim());
+    } else if process.category_reason != "none" {
         let rule = process.category_reason.replace('_', " ");
         it.put(format!(" by {rule}"), look.plain());
     }

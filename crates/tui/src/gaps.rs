@@ -63,7 +63,10 @@ pub(crate) fn of_details(
     let (ecc, pages, rows) = (&details.ecc, &details.retired_pages, &details.remapped_rows);
     let mut groups = Groups(Vec::new());
     groups.add("event reasons", &details.clocks_event_reasons);
-    groups.add("reasons supported", &details.clocks_event_reasons_supported);
+    groups.add(
+        "kinds of event reasons that it can tell",
+        &details.clocks_event_reasons_supported,
+    );
     groups.add("jpeg", &device.jpeg);
     groups.add("ofa", &device.ofa);
     groups.add("energy", &details.total_energy);

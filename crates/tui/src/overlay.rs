@@ -1,6 +1,7 @@
 //! What lies over the panels: help, the whole inspector, all notices, the sort menu. It never stops
 //! the snapshots.
 
+use model::EvidenceLabel;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 use ratatui::text::Line;
@@ -252,8 +253,15 @@ fn help(look: Look) -> Vec<Paragraph> {
         "a number of the host's PID namespace, outside this container",
     ));
     let bound = format!("{}3.95G", look.at_least());
-    out.push(entry(&bound, "a lower bound: some rows have no size"));
+    out.push(entry(&bound, "a lower bound: not everything has a size"));
     out.push(entry("✓", "model confirmed by two kinds of evidence"));
+    for label in [
+        EvidenceLabel::Likely,
+        EvidenceLabel::History,
+        EvidenceLabel::Candidate,
+    ] {
+        out.push(entry(label.id(), label.meaning()));
+    }
     out.push(entry("+", "in a bar: several small parts in one cell"));
     out.push(blank());
     out.push(head("Units"));

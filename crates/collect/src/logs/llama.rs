@@ -314,6 +314,7 @@ fn note_loaded(block: &Block, told: &mut Told, cut: bool) {
             path,
             name: None,
             at: block.last,
+            bytes: None,
         });
     }
 }
@@ -354,6 +355,7 @@ fn take(block: &mut Block, told: &mut Told, line: &KeptLine) -> bool {
                         path,
                         name: None,
                         at: line.at,
+                        bytes: None,
                     });
                 }
             }

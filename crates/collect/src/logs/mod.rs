@@ -5,6 +5,7 @@
 
 mod diffusion;
 mod llama;
+mod memory;
 mod ollama;
 mod parts;
 mod serving;
@@ -80,6 +81,8 @@ pub struct ToldEvent {
     pub name: Option<Text>,
     /// When.
     pub at: Option<LineTime>,
+    /// How much memory was wanted, where it ran out.
+    pub bytes: Option<Bytes>,
 }
 
 /// A family: what its lines among these tell; nothing where there are none. `cut` says that the beginning of the log
@@ -94,6 +97,7 @@ const FAMILIES: &[Family] = &[
     serving::sglang,
     whisper::told,
     diffusion::told,
+    memory::told,
 ];
 
 /// What these lines tell, by family.

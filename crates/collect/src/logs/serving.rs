@@ -44,6 +44,7 @@ impl Server {
             path: None,
             name: self.name.clone(),
             at: self.last,
+            bytes: None,
         };
         Some(Told {
             family,

@@ -64,6 +64,7 @@ pub(super) fn told(lines: &[KeptLine], _cut: bool) -> Option<Told> {
         path: path.clone(),
         name: None,
         at: last,
+        bytes: None,
     };
     Some(Told {
         family: "whisper.cpp",

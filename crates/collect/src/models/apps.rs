@@ -138,6 +138,7 @@ impl App {
                 wall_us,
                 fresh: wall_us.and_then(|at| around.is_after_start(at)),
                 log: log.clone(),
+                bytes: None,
             };
             if kind == ModelEventKind::Loaded {
                 current = Some(position);

@@ -40,6 +40,16 @@ const fn program(
     }
 }
 
+/// A model server. That it is there says nothing of what it works with: this is the runtime's own, where it is known.
+const fn server(name: &'static str, programs: &'static [&'static str]) -> Known {
+    Known {
+        name,
+        ai: false,
+        libraries: &[],
+        programs,
+    }
+}
+
 /// The library of NVML: alone, it belongs to a program that watches the GPU.
 pub(super) const NVML: &str = "NVML";
 
@@ -70,6 +80,14 @@ pub(super) const RUNTIMES: &[Known] = &[
         "ollama_llama_server", "com.docker.llama-server", "koboldcpp*", "koboldcpp.py", "*.llamafile"]),
     program("whisper.cpp", &["libwhisper", "whisper.dll"], &["whisper-server", "whisper-cli"]),
     program("stable-diffusion.cpp", &["libstable-diffusion", "stable-diffusion.dll"], &["sd-server", "sd-cli"]),
+    server("Ollama", &["ollama"]),
+    server("LM Studio", &["lm-studio", "lm studio", "llmster"]),
+    server("text-generation-inference", &["text-generation-launcher", "text-generation-server",
+        "text-generation-router"]),
+    server("ComfyUI", &["comfyui/main.py", "comfyui"]),
+    server("LocalAI", &["local-ai", "localai"]),
+    server("MLX-LM", &["mlx_lm.server", "-m mlx_lm"]),
+    server("Docker Model Runner", &["model-runner"]),
     library("ggml", true, &["libggml", "ggml.dll"]),
     library("ggml CUDA", true, &["libggml-cuda", "ggml-cuda.dll"]),
     library("ggml HIP", true, &["libggml-hip", "ggml-hip.dll"]),
@@ -166,7 +184,8 @@ const fn works(category: Category, programs: &'static [&'static str]) -> Works {
     }
 }
 
-/// Programs by what they are for; the first that fits.
+/// Programs by what they are for; the first that fits. A program that serves language models and little else is for
+/// those, whichever model it has: what is known of the model itself goes before.
 #[rustfmt::skip] // A line for each.
 pub(super) const PROGRAMS: &[Works] = &[
     works(Category::Training, &["axolotl", "-m axolotl", "llamafactory-cli train", "-m llamafactory.launcher",
@@ -180,12 +199,12 @@ pub(super) const PROGRAMS: &[Works] = &[
         "llama run", "server *.gguf", "ollama", "ollama_llama_server", "com.docker.llama-server", "lm-studio",
         "lm studio", "llmster", "koboldcpp*", "koboldcpp.py", "*.llamafile", "local-ai", "jan", "gpt4all",
         "text-generation-launcher", "text-generation-server", "text-generation-router", "tritonserver",
-        "trtllm-serve", "mlx_lm.server", "-m mlx_lm"]),
-    works(Category::Ai, &["vllm serve", "vllm", "-m vllm", "vllm::*", "sglang", "-m sglang", "sglang::*",
-        "comfyui/main.py", "webui.py", "stable-diffusion-webui*/launch.py", "text-generation-webui*/server.py",
-        "tabbyapi*/main.py", "tabbyapi*/start.py", "-m tabbyapi", "whisper", "whisper-server", "whisper-cli",
-        "-m whisper", "faster_whisper", "faster-whisper*", "-m faster_whisper", "whisperx", "-m llama_cpp",
-        "sd-server", "sd-cli", "llamafactory-cli"]),
+        "trtllm-serve", "mlx_lm.server", "-m mlx_lm", "vllm serve", "vllm", "-m vllm", "vllm::*", "sglang",
+        "-m sglang", "sglang::*", "text-generation-webui*/server.py", "tabbyapi*/main.py", "tabbyapi*/start.py",
+        "-m tabbyapi", "-m llama_cpp"]),
+    works(Category::Ai, &["comfyui/main.py", "comfyui", "webui.py", "stable-diffusion-webui*/launch.py", "whisper",
+        "whisper-server", "whisper-cli", "-m whisper", "faster_whisper", "faster-whisper*", "-m faster_whisper",
+        "whisperx", "sd-server", "sd-cli", "llamafactory-cli"]),
     works(Category::Browser, &["chrome", "chrome_*", "google-chrome*", "chromium*", "firefox*", "msedge", "msedge*",
         "microsoft-edge*", "brave", "brave-browser*", "opera", "opera-*", "vivaldi", "vivaldi-bin", "librewolf",
         "epiphany*", "safari", "webkitwebprocess", "com.apple.webkit.gpu", "web content", "isolated web content",

@@ -238,14 +238,14 @@ mod tests {
             ("python3 -m mlx_lm.server", Llm, "command_line"),
             (
                 "python3 -m vllm.entrypoints.openai.api_server",
-                Ai,
+                Llm,
                 "command_line",
             ),
-            ("/v/bin/python /v/bin/vllm serve m", Ai, "command_line"),
-            ("VLLM::EngineCore", Ai, "process_name"),
-            ("VLLM::Worker_TP0", Ai, "process_name"),
-            ("python3 -m sglang.launch_server", Ai, "command_line"),
-            ("sglang::scheduler_TP0", Ai, "process_name"),
+            ("/v/bin/python /v/bin/vllm serve m", Llm, "command_line"),
+            ("VLLM::EngineCore", Llm, "process_name"),
+            ("VLLM::Worker_TP0", Llm, "process_name"),
+            ("python3 -m sglang.launch_server", Llm, "command_line"),
+            ("sglang::scheduler_TP0", Llm, "process_name"),
             ("python main.py --listen", Ai, "command_line"),
             ("python webui.py", Ai, "process_name"),
             (
@@ -255,13 +255,13 @@ mod tests {
             ),
             (
                 "python /h/text-generation-webui/server.py",
-                Ai,
+                Llm,
                 "command_line",
             ),
-            ("python /h/tabbyAPI/main.py", Ai, "command_line"),
+            ("python /h/tabbyAPI/main.py", Llm, "command_line"),
             ("python /v/bin/whisper a.wav", Ai, "process_name"),
             ("python -m faster_whisper", Ai, "command_line"),
-            ("python -m llama_cpp.server", Ai, "command_line"),
+            ("python -m llama_cpp.server", Llm, "command_line"),
             ("python /v/bin/torchrun x.py", Ai, "training_hint"),
             ("python -m torch.distributed.run x.py", Ai, "training_hint"),
             (
@@ -408,7 +408,7 @@ mod tests {
     fn words_of_the_command_line_go_before_the_name_of_the_process() {
         assert_eq!(
             of_line("python3 -m vllm.x", Some("/usr/bin/firefox")).map(|it| it.0),
-            Some(Category::Ai)
+            Some(Category::Llm)
         );
         let wine = Some("/opt/proton/bin/wine64-preloader");
         assert_eq!(
@@ -430,7 +430,7 @@ mod tests {
         assert_eq!(of("obsidian"), None, "obs is a whole word");
         assert_eq!(of("llama-server"), Some(Category::Llm));
         assert_eq!(of("gpu-screen-reco"), Some(Category::Video));
-        assert_eq!(of("VLLM::EngineCor"), Some(Category::Ai));
+        assert_eq!(of("VLLM::EngineCor"), Some(Category::Llm));
         assert_eq!(of("python3"), None);
     }
 

@@ -66,6 +66,8 @@ pub(super) struct About {
     pub(super) said: Vec<Said>,
     /// A contradiction that the source knows of, as a sentence.
     pub(super) conflict: Option<Text>,
+    /// Why a log's sizes are not used.
+    pub(super) log_unused: Option<Text>,
     /// The source has several models and does not say whose which is: it counts only where it is joined.
     pub(super) must_join: bool,
 }

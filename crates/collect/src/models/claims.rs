@@ -23,6 +23,7 @@ use super::mapped::{Extents, Silent, extents, split};
 use super::memory::{Inputs, Sizes};
 use super::other_formats;
 use super::patterns::Program;
+use super::ran_out::ran_out;
 use super::runtimes;
 use super::servers::{About, Heard, Role, Servers};
 use super::shards::shards;
@@ -138,6 +139,8 @@ pub(crate) struct Findings {
     pub(crate) segments: Vec<Segment<Estimated<Bytes>>>,
     pub(crate) server: Option<Server>,
     pub(crate) server_unasked: Option<Gap>,
+    /// Why no models were looked for.
+    pub(crate) models_unread: Option<Gap>,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -236,7 +239,11 @@ impl Models {
         } = *process;
         let settings = machine.facts().settings.clone();
         if !settings.models {
-            return Findings::default();
+            return Findings {
+                server_unasked: Some(Gap::Disabled),
+                models_unread: Some(Gap::Disabled),
+                ..Findings::default()
+            };
         }
         let adapters = self
             .adapters
@@ -255,7 +262,10 @@ impl Models {
             };
             self.servers.hear(machine, &about, processes, now)
         } else {
-            Heard::default()
+            Heard {
+                unasked: Some(Gap::Disabled),
+                ..Heard::default()
+            }
         };
         let Heard {
             server,
@@ -319,6 +329,7 @@ impl Models {
             key,
             now,
         };
+        findings.notices.extend(ran_out(key, &claims));
         let found = by_model(gathered);
         let mut unjoined: Vec<&Claim> = claims.iter().collect();
         for parts in &found {
@@ -351,11 +362,20 @@ impl Models {
         // Words that show nothing and name nothing that is here are about something else.
         let shown = unjoined.iter().filter(|claim| claim.kind.is_some());
         let shown: Vec<Named> = shown.map(|claim| claim.named.clone()).collect();
-        unjoined.retain(|claim| shown.contains(&claim.named));
+        // What names no model is about the only one that somebody names.
+        let only = shown
+            .first()
+            .filter(|first| found.is_empty() && shown.iter().all(|other| other == *first));
+        let is_about = |claim: &Claim| {
+            shown.contains(&claim.named) || (only.is_some() && claim.named == Named::TheOnly)
+        };
+        unjoined.retain(|claim| is_about(claim));
         unjoined.retain(|claim| !claim.about.must_join);
         while let Some(first) = unjoined.first().copied() {
             let same: Vec<&Claim> = unjoined
-                .extract_if(.., |claim| claim.named == first.named)
+                .extract_if(.., |claim| {
+                    claim.named == first.named || (only.is_some() && claim.named == Named::TheOnly)
+                })
                 .collect();
             let before = findings.models.len();
             if let Some(model) = without_file(&same, before, now) {

@@ -114,6 +114,7 @@ impl Described<'_> {
             evidence,
             conflict: words.conflict,
             events: words.events,
+            log_unused: words.log_unused,
             components: Vec::new(),
             said: words.said,
         }
@@ -190,6 +191,7 @@ pub(super) struct Words {
     context: Option<Reported<u64>>,
     conflict: Option<Text>,
     events: Vec<ModelEvent>,
+    log_unused: Option<Text>,
     said: Vec<Said>,
 }
 
@@ -201,6 +203,7 @@ impl Words {
             words.kind = words.kind.or(about.kind);
             words.context = words.context.or(about.context);
             words.conflict = words.conflict.or_else(|| about.conflict.clone());
+            words.log_unused = words.log_unused.or_else(|| about.log_unused.clone());
             words.events.extend(about.events.iter().cloned());
             words.said.extend(about.said.iter().cloned());
         }
@@ -258,6 +261,7 @@ pub(super) fn without_file(claims: &[&Claim], before: usize, now: Stamp) -> Opti
         evidence,
         conflict: words.conflict,
         events: words.events,
+        log_unused: words.log_unused,
         components: Vec::new(),
         said: words.said,
     })

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    EvidenceKind, Gap, ModelEvent, ModelEventKind, PciAddress, Placement, Provenance, Reading,
-    Reported, Said, SegmentKind, Source, Stamp, Text,
+    Bytes, EvidenceKind, Gap, ModelEvent, ModelEventKind, PciAddress, Placement, Provenance,
+    Reading, Reported, Said, SegmentKind, Source, Stamp, Text,
 };
 use raw::logs::{LineTime, LogExcerpt};
 use raw::{Inline, JournalUnit, Machine, ProcessRef, Question, Reply};
@@ -340,7 +340,7 @@ impl<'a> Log<'a> {
             claims.push(self.of_model(told, model, is_of_this_start));
         }
         for (position, event) in told.events.iter().enumerate() {
-            let is_newest = position >= newest;
+            let is_newest = position >= newest || told.models.is_empty();
             let fresh = match (wall_us(event), self.is_current) {
                 (Some(at), _) => self.around.is_after_start(at),
                 (None, Some(false)) => Some(false),
@@ -352,6 +352,7 @@ impl<'a> Log<'a> {
                 wall_us: wall_us(event),
                 fresh,
                 log: self.name.clone(),
+                bytes: event.bytes,
             };
             let told_of = told.events.get(position);
             let named = told_of.map_or(Named::TheOnly, |it| {
@@ -383,6 +384,9 @@ impl<'a> Log<'a> {
             ..About::default()
         };
         if !is_of_this_start {
+            if !model.parts.is_empty() {
+                about.log_unused = Some(self.unused(told).into());
+            }
             return self.claim(told, named, None, about);
         }
         about.context = model
@@ -421,6 +425,18 @@ impl<'a> Log<'a> {
         self.claim(told, named, kind, about)
     }
 
+    /// Why the sizes of a log that is not of this start, or of a load that goes on, are not used.
+    fn unused(&self, told: &Told) -> String {
+        let why = if !told.complete {
+            "the load that it tells of has not come to its end"
+        } else if self.is_current.is_none() {
+            "whether it is of this start of the process cannot be told"
+        } else {
+            "it tells of an earlier start of the process"
+        };
+        format!("{}: read, sizes not used: {why}", self.name)
+    }
+
     fn part(&self, told: &Told, model: &LoadedModel, part: &ToldPart) -> Part {
         let mut inputs: Vec<(&'static str, Text)> = Vec::new();
         if !part.device.is_empty() {
@@ -429,6 +445,9 @@ impl<'a> Log<'a> {
         if part.is_span {
             let words = "span of the mapped file: may overlap what lies on a device";
             inputs.push(("size", words.into()));
+        }
+        if part.bytes == Bytes(0) {
+            inputs.push((model::receipt::ROUNDED, "less than 0.01 MiB".into()));
         }
         if part.kind == SegmentKind::Pool {
             inputs.push(("size", "reserved, not used".into()));
@@ -481,7 +500,8 @@ const fn wall_us(event: &ToldEvent) -> Option<i64> {
 
 /// Whether the last of these events leaves the model in memory.
 pub(super) fn is_loaded(events: &[ModelEvent]) -> bool {
-    let last = events.last();
+    let told = |it: &&ModelEvent| it.kind != ModelEventKind::OutOfMemory;
+    let last = events.iter().rfind(told);
     last.is_some_and(|it| it.kind != ModelEventKind::Unloaded && it.fresh == Some(true))
 }
 

@@ -17,6 +17,7 @@ mod memory;
 mod named_file;
 mod other_formats;
 mod patterns;
+mod ran_out;
 mod reach;
 mod runtimes;
 mod servers;

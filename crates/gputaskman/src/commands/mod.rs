@@ -79,6 +79,7 @@ fn refuse_contradictions(cli: &Cli) -> Result<(), Failure> {
 
 /// The settings of a run on this machine.
 fn settings(run: &Run) -> Result<Settings, Failure> {
+    let own = adapters::own(run)?;
     Ok(Settings {
         interval_ms: u64::try_from(run.interval().as_millis()).unwrap_or(u64::MAX),
         gpu: selector(run).cloned(),
@@ -86,7 +87,8 @@ fn settings(run: &Run) -> Result<Settings, Failure> {
         models: !run.no_models,
         gpu_layers: run.gpu_layers,
         wake: run.wake,
-        adapters: adapters::own(run)?,
+        adapters: own.adapters,
+        adapter_problems: own.problems,
     })
 }
 

@@ -114,6 +114,31 @@ fn a_log_gives_the_parts_that_the_program_reports() {
 }
 
 #[test]
+fn a_size_that_is_rounded_to_zero_is_not_shown_as_nothing_and_memory_that_ran_out_is_told() {
+    let (machine, mut task) = server("--log-file logs/server.log");
+    task.cwd = "/srv".to_owned();
+    machine.add(&task);
+    let more = "\
+0.00.027.000 I llama_context:  CUDA_Host  output buffer size =     0.00 MiB
+0.01.000.000 E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 128.00 MiB on device 0: cudaMalloc failed: out of memory
+";
+    machine.file(LOG, format!("{LINES}{more}"));
+    let driver = driver(Generation::R580, &card());
+    let program = Program::line("--once").driver(&driver);
+    let ran = program.root(machine.path()).run();
+    let text = String::from_utf8_lossy(&ran.ended(0).stdout).into_owned();
+    assert!(text.contains("output <0.01M r"), "{text}");
+    assert!(text.contains("out of memory, 128M wanted"), "{text}");
+    assert!(text.contains("(out_of_memory)"), "{text}");
+    let document = document(&machine);
+    let (_, events) = told(&process(&document, PID)["models"][0]);
+    assert!(
+        events.contains(&json!(["out_of_memory", true, false])),
+        "{events:?}"
+    );
+}
+
+#[test]
 fn standard_error_that_leads_to_a_file_is_a_log_and_says_the_same_as_a_second_one() {
     let (machine, mut task) = server("");
     task.open = vec![LOG.to_owned()];

@@ -300,6 +300,17 @@ fn no_models_reads_no_model_and_no_probe_asks_no_server() {
     assert_eq!(process(&without, 500)["name"], "llama-server");
     let unasked = run(&machine, &[500], "--json --no-probe").json();
     assert_eq!(process(&unasked, 500)["server"], Value::Null);
+    for (document, code, keys) in [
+        (&without, "models_off", &["models", "server"][..]),
+        (&unasked, "probe_off", &["server"]),
+    ] {
+        for key in keys {
+            let trace = &process(document, 500)["provenance"][*key];
+            assert_eq!(trace["reason"], "disabled", "{key}");
+        }
+        let told = list(document, "notices");
+        assert!(told.iter().any(|it| it["code"] == code), "{told:?}");
+    }
     assert_eq!(process(&unasked, 500)["models"][0]["name"], "Tiny llama");
 }
 

@@ -36,6 +36,7 @@ pub(super) fn model(id: &str, name: &str, evidence: &[(EvidenceKind, &str)]) -> 
         kind_hint: None,
         conflict: None,
         events: Vec::new(),
+        log_unused: None,
         components: Vec::new(),
         said: Vec::new(),
         label: EvidenceLabel::of(evidence.iter().map(|(kind, _)| *kind)),

@@ -239,6 +239,7 @@ pub(super) fn process(
         receipts: Vec::new(),
         server: None,
         server_unasked: None,
+        models_unread: None,
     }
 }
 

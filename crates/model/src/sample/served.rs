@@ -99,12 +99,14 @@ fn assistant() -> Process {
             wall_us: Some(ago(600_000).wall_us),
             fresh: Some(true),
             log: "server.log".into(),
+            bytes: None,
         },
         ModelEvent {
             kind: ModelEventKind::Used,
             wall_us: None,
             fresh: None,
             log: "server.log".into(),
+            bytes: None,
         },
     ];
     hybrid.said = vec![said(
@@ -270,12 +272,14 @@ fn dictation() -> Process {
             wall_us: Some(ago(800_000).wall_us),
             fresh: Some(true),
             log: "handy.log".into(),
+            bytes: None,
         },
         ModelEvent {
             kind: ModelEventKind::Unloaded,
             wall_us: Some(ago(300_000).wall_us),
             fresh: Some(true),
             log: "handy.log".into(),
+            bytes: None,
         },
     ];
     let mut laya = named(

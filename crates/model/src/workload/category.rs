@@ -46,6 +46,20 @@ impl Category {
         Self::Other,
     ];
 
+    /// Whether a process of this kind has a model.
+    pub const fn works_with_models(self) -> bool {
+        matches!(
+            self,
+            Self::Llm
+                | Self::Decision
+                | Self::Embedding
+                | Self::Speech
+                | Self::Diffusion
+                | Self::Training
+                | Self::Ai
+        )
+    }
+
     /// The stable name used in JSON.
     pub const fn id(self) -> &'static str {
         match self {

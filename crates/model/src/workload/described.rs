@@ -102,6 +102,8 @@ pub struct Model {
     pub conflict: Option<Text>,
     /// Loads and unloads that logs tell of, oldest first.
     pub events: Vec<ModelEvent>,
+    /// Why the sizes in a log of the process are not used, as a sentence that names the log.
+    pub log_unused: Option<Text>,
     /// Files that it is made of, where it is a set of several models (a pipeline); else empty.
     pub components: Vec<Component>,
     /// What the runtime says beside: quantization, expiry, size as it counts it.
@@ -109,6 +111,11 @@ pub struct Model {
 }
 
 impl Model {
+    /// Whether a file of it is known. Of one that only a server or a log names, no header can tell anything.
+    pub const fn has_file(&self) -> bool {
+        matches!(self.path, Reading::Known(_))
+    }
+
     /// The kind for a person: from the file where it tells, else the name's hint, marked as one.
     pub fn kind_label(&self) -> Text {
         match (self.kind, self.kind_hint) {
@@ -142,6 +149,8 @@ pub struct ModelEvent {
     pub fresh: Option<bool>,
     /// The log's name.
     pub log: Text,
+    /// How much memory was wanted, where it ran out and the log says so.
+    pub bytes: Option<Bytes>,
 }
 
 /// What happened to a model.
@@ -153,6 +162,8 @@ pub enum ModelEventKind {
     Used,
     /// It was unloaded.
     Unloaded,
+    /// Device memory ran out.
+    OutOfMemory,
 }
 
 impl ModelEventKind {
@@ -162,6 +173,15 @@ impl ModelEventKind {
             Self::Loaded => "loaded",
             Self::Used => "used",
             Self::Unloaded => "unloaded",
+            Self::OutOfMemory => "out_of_memory",
+        }
+    }
+
+    /// The name shown to a person.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::OutOfMemory => "out of memory",
+            other => other.id(),
         }
     }
 }

@@ -129,6 +129,16 @@ impl EvidenceLabel {
         }
     }
 
+    /// What it means, in a few words.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Confirmed => "two kinds of evidence, one of server or kernel",
+            Self::Likely => "one kind of evidence",
+            Self::History => "only a log names it",
+            Self::Candidate => "only settings or a folder of models name it",
+        }
+    }
+
     /// The stable name used in JSON.
     pub const fn id(self) -> &'static str {
         match self {

@@ -19,8 +19,10 @@ pub enum ServerState {
     Router,
     /// Wants a key; nothing more is asked.
     KeyRequired,
-    /// Could not be asked, see the reading's gap.
+    /// No answer, see the reading's gap.
     Unreachable,
+    /// Something answers, and not as this server does: another version, an error, or another program on its port.
+    NotRecognised,
 }
 
 impl ServerState {
@@ -33,6 +35,7 @@ impl ServerState {
             Self::Router => "router",
             Self::KeyRequired => "key_required",
             Self::Unreachable => "unreachable",
+            Self::NotRecognised => "not_recognised",
         }
     }
 }
@@ -117,7 +120,9 @@ pub struct EndpointStatus {
 pub enum EndpointState {
     /// It answered what was asked.
     Ok,
-    /// The server says that it is switched off or does not exist (404, 405, 501).
+    /// The server has nothing at this path (404, 405, 410): another version, or another server.
+    NotThere,
+    /// The server has it, switched off (501), or says so elsewhere.
     Disabled,
     /// It wants a key (401, 403).
     KeyRequired,
@@ -125,9 +130,10 @@ pub enum EndpointState {
     Loading,
     /// It is not asked because asking would wake or change something.
     NotAsked,
-    /// It answered something else: this HTTP status, or a body that is not what it should be.
+    /// It answered something else with this HTTP status: an error of its own from 500 on, and with 200 a body that
+    /// has nothing of what was asked, such as a page for a browser.
     Unexpected(u16),
-    /// No answer.
+    /// No answer: refused, cut off, or too late.
     Failed(Gap),
 }
 
@@ -136,6 +142,7 @@ impl EndpointState {
     pub const fn id(self) -> &'static str {
         match self {
             Self::Ok => "ok",
+            Self::NotThere => "not_there",
             Self::Disabled => "disabled",
             Self::KeyRequired => "key_required",
             Self::Loading => "loading",
@@ -143,5 +150,67 @@ impl EndpointState {
             Self::Unexpected(_) => "unexpected",
             Self::Failed(_) => "failed",
         }
+    }
+
+    /// How an answer with this status is understood, the same of every server; `is_good` where the body has something
+    /// of what was asked.
+    pub const fn of_answer(status: u16, is_good: bool) -> Self {
+        match status {
+            200 if is_good => Self::Ok,
+            401 | 403 => Self::KeyRequired,
+            404 | 405 | 410 => Self::NotThere,
+            501 => Self::Disabled,
+            503 => Self::Loading,
+            status => Self::Unexpected(status),
+        }
+    }
+
+    /// In words, after the path.
+    pub fn words(self) -> Text {
+        match self {
+            Self::Ok => "ok".into(),
+            Self::NotThere => "not there".into(),
+            Self::Disabled => "switched off there".into(),
+            Self::KeyRequired => "wants a key".into(),
+            Self::Loading => "loading or too busy (503)".into(),
+            Self::NotAsked => "not asked, it would wake or change something".into(),
+            Self::Unexpected(200) => "answered, with nothing of what was asked".into(),
+            Self::Unexpected(status @ 500..) => format!("the server's own error {status}").into(),
+            Self::Unexpected(status) => format!("unexpected answer {status}").into(),
+            Self::Failed(gap) => format!("no answer: {}", gap.sentence()).into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_means_the_same_whichever_server_answers() {
+        use EndpointState::{Disabled, KeyRequired, Loading, NotThere, Ok, Unexpected};
+        for (status, is_good, state, words) in [
+            (200, true, Ok, "ok"),
+            (
+                200,
+                false,
+                Unexpected(200),
+                "answered, with nothing of what was asked",
+            ),
+            (302, false, Unexpected(302), "unexpected answer 302"),
+            (401, false, KeyRequired, "wants a key"),
+            (403, false, KeyRequired, "wants a key"),
+            (404, true, NotThere, "not there"),
+            (405, false, NotThere, "not there"),
+            (418, true, Unexpected(418), "unexpected answer 418"),
+            (500, false, Unexpected(500), "the server's own error 500"),
+            (501, false, Disabled, "switched off there"),
+            (503, false, Loading, "loading or too busy (503)"),
+        ] {
+            let got = EndpointState::of_answer(status, is_good);
+            assert_eq!((got, &*got.words()), (state, words), "{status}");
+        }
+        let refused = EndpointState::Failed(Gap::NotPresent);
+        assert!(refused.words().starts_with("no answer: "));
     }
 }

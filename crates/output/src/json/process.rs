@@ -42,7 +42,7 @@ pub(super) fn process(from: &Snapshot, process: &Process) -> v1::Process {
                 .collect()
         }),
         devices: devices(t, from, process),
-        models: process
+        models: workload::models_of(t, process)
             .models
             .iter()
             .map(|model| workload::model(now, model))

@@ -1,13 +1,21 @@
 //! Models and the server of a process.
 
 use model::{
-    Component, EndpointState, EvidenceFamily, Gap, Model, ModelEvent, ModelKind, Process, Said,
-    Stamp,
+    Component, EndpointState, EvidenceFamily, Gap, Model, ModelEvent, ModelEventKind, ModelKind,
+    Process, Said, Stamp,
 };
 
 use super::provenance::Traces;
 use super::v1;
 use crate::format;
+
+/// Where no models were looked for, the empty list has its reason.
+pub(super) fn models_of<'a>(t: &mut Traces, process: &'a Process) -> &'a Process {
+    if let Some(gap) = process.models_unread {
+        let _: Option<()> = t.absent("models", gap);
+    }
+    process
+}
 
 pub(super) fn model(now: Stamp, model: &Model) -> v1::Model {
     let mut traces = Traces::new(now);
@@ -50,6 +58,10 @@ pub(super) fn model(now: Stamp, model: &Model) -> v1::Model {
             .clone()
             .or_else(|| t.absent("conflict", Gap::NotApplicable)),
         events: model.events.iter().map(|one| event(now, one)).collect(),
+        log_unused: model
+            .log_unused
+            .clone()
+            .or_else(|| t.absent("log_unused", Gap::NotApplicable)),
         components: model
             .components
             .iter()
@@ -71,6 +83,15 @@ fn event(now: Stamp, event: &ModelEvent) -> v1::ModelEvent {
             .or_else(|| t.absent("at", Gap::NotFound)),
         fresh: event.fresh.or_else(|| t.absent("fresh", Gap::InputMissing)),
         log: event.log.clone(),
+        bytes: event.bytes.map(|bytes| bytes.0).or_else(|| {
+            t.absent(
+                "bytes",
+                match event.kind {
+                    ModelEventKind::OutOfMemory => Gap::NotFound,
+                    _ => Gap::NotApplicable,
+                },
+            )
+        }),
         provenance: traces.finish(),
     }
 }

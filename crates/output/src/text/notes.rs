@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use model::{
-    Bytes, ChargedPercent, Device, Estimated, Gap, Measured, Missing, PidSpace, Provenance,
-    Reading, Reported, Snapshot, Source, Stamp,
+    Bytes, ChargedPercent, Device, Estimated, EvidenceLabel, Gap, Measured, Missing, PidSpace,
+    Provenance, Reading, Reported, Snapshot, Source, Stamp,
 };
 
 use super::page::Page;
@@ -98,6 +98,7 @@ pub(super) struct Notes<'a> {
     device: Option<&'a Device>,
     now: Stamp,
     gpus: usize,
+    /// A reason is there once for each remedy that it has.
     gaps: Vec<(Gap, Remedy, Fields)>,
     ages: Vec<(String, Fields)>,
     lower_bound: bool,
@@ -105,6 +106,8 @@ pub(super) struct Notes<'a> {
     reported: bool,
     inferred: bool,
     foreign: bool,
+    /// How sure the models are that are shown.
+    labels: std::collections::BTreeSet<EvidenceLabel>,
 }
 
 impl<'a> Notes<'a> {
@@ -124,6 +127,9 @@ impl<'a> Notes<'a> {
                 let vram = charge.memory.vram.known();
                 process.pid_match.is_some() || vram.is_some_and(|size| size.basis().is_some())
             }),
+            labels: shown::processes(snapshot)
+                .flat_map(|process| process.models.iter().map(|model| model.label))
+                .collect(),
             foreign: shown::processes(snapshot).any(|process| process.key.space == PidSpace::Host),
         }
     }
@@ -303,7 +309,7 @@ impl<'a> Notes<'a> {
             (self.reported, "r = said by the runtime"),
             (self.inferred, "* = owner matched, ? = owner guessed"),
             (self.foreign, "H: = number on the host"),
-            (self.lower_bound, ">= = at least, some rows have no size"),
+            (self.lower_bound, ">= = at least, of what has a size"),
             (
                 self.shared,
                 "SHARED = system memory that the GPU uses, not overflow",
@@ -313,7 +319,9 @@ impl<'a> Notes<'a> {
         legend.extend(marks.iter().filter_map(|(on, text)| on.then_some(*text)));
         legend.push("n/a = no reading (not zero)");
         legend.push("K M G = KiB MiB GiB");
-        let legend: Vec<String> = legend.into_iter().map(Into::into).collect();
+        let labels = self.labels.iter().rev();
+        let labels = labels.map(|it| format!("[{}] = {}", it.id(), it.meaning()));
+        let legend: Vec<String> = legend.into_iter().map(Into::into).chain(labels).collect();
         page.items("  legend ", &legend);
     }
 }

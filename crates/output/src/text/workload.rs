@@ -2,8 +2,8 @@
 
 use model::receipt::{self, Line, LineSize, Standing};
 use model::{
-    EndpointState, EndpointStatus, Model, ModelEvent, Placement, Process, Said, SegmentKind,
-    Snapshot,
+    EndpointState, EndpointStatus, Gap, Model, ModelEvent, ModelKind, Placement, Process, Said,
+    SegmentKind, ServerState, Snapshot,
 };
 
 use super::notes::{Cell, Notes, with_ages};
@@ -68,8 +68,12 @@ fn server(
     label: &dyn Fn(&str) -> String,
 ) {
     let Some(server) = &process.server else {
-        if let Some(gap) = process.server_unasked {
-            let text = notes.gap("server", subject, gap);
+        // What is switched off is said once, in a notice, not for every process.
+        if let Some(gap) = process.server_unasked.filter(|gap| *gap != Gap::Disabled) {
+            let text = match gap {
+                Gap::NotFound => "it works for a server that was not found",
+                gap => notes.gap("server", subject, gap),
+            };
             page.items(&label("server"), &[format!("not asked: {text}")]);
         }
         return;
@@ -81,7 +85,10 @@ fn server(
     });
     let mut items = vec![
         format!("{} on port {}{behind}", server.kind, server.port),
-        server.state.id().replace('_', " "),
+        match server.state {
+            ServerState::NotRecognised => format!("answers, but not as {} does", server.kind),
+            state => state.id().replace('_', " "),
+        },
         format!("context {}", context.text),
         format!("slots {}", slots.text),
     ];
@@ -120,13 +127,7 @@ fn server(
 }
 
 fn endpoint(one: &EndpointStatus) -> String {
-    let how = match one.state {
-        EndpointState::Unexpected(status) => format!("unexpected answer {status}"),
-        EndpointState::Failed(gap) => format!("no answer: {}", gap.sentence()),
-        EndpointState::NotAsked => "not asked, it would wake or change something".to_owned(),
-        state => state.id().replace('_', " "),
-    };
-    format!("{} {how}", one.path)
+    format!("{} {}", one.path, one.state.words())
 }
 
 /// What a runtime says beside, each with the mark of its class.
@@ -152,6 +153,8 @@ fn more(
     let names: Vec<String> = model.store_names.iter().map(ToString::to_string).collect();
     page.items(&label("names"), &names);
     let events: Vec<String> = model.events.iter().map(event).collect();
+    let unused = model.log_unused.iter().map(ToString::to_string);
+    let events: Vec<String> = events.into_iter().chain(unused).collect();
     page.items(&label("log"), &events);
     let files: Vec<String> = model
         .components
@@ -176,22 +179,43 @@ fn event(event: &ModelEvent) -> String {
         Some(false) => "before it started",
         None => "before or since it started",
     };
-    format!("{} {at} ({}, {since})", event.kind.id(), event.log)
+    let wanted = event.bytes.map_or(String::new(), |bytes| {
+        format!(", {} wanted", format::size(bytes))
+    });
+    let what = event.kind.label();
+    format!("{what}{wanted} {at} ({}, {since})", event.log)
 }
 
 fn facts(notes: &mut Notes<'_>, subject: &str, process: &Process, model: &Model) -> Vec<String> {
-    let mut measured = |field, reading, show: fn(&model::Text) -> String| {
-        notes.measured(field, subject, reading, show).text
+    let name = match process.models.len() {
+        1 => model.name.to_string(),
+        _ => format!("{}: {}", model.id, model.name),
     };
-    let architecture = measured("architecture", &model.architecture, ToString::to_string);
-    let quantization = measured("quantization", &model.quantization, ToString::to_string);
-    let parameters = notes.measured("parameters", subject, &model.parameters, |n| {
-        format::count(*n)
-    });
-    let layers = notes.measured("layers", subject, &model.layers, u64::to_string);
-    let trained = notes.measured("trained context", subject, &model.context_trained, |n| {
-        n.to_string()
-    });
+    let mut facts = vec![name];
+    // Without a file nobody could tell these: they are not missing one by one.
+    let has_file = model.has_file();
+    if has_file || model.kind != ModelKind::Unknown || model.kind_hint.is_some() {
+        facts.push(model.kind_label().to_string());
+    }
+    for (field, reading) in [
+        ("architecture", &model.architecture),
+        ("quantization", &model.quantization),
+    ] {
+        if has_file || reading.value().is_some() {
+            let text = notes.measured(field, subject, reading, ToString::to_string);
+            facts.push(format!("{field} {}", text.text));
+        }
+    }
+    let show_count: fn(&u64) -> String = |n| format::count(*n);
+    for (field, reading, show) in [
+        ("parameters", &model.parameters, show_count),
+        ("layers", &model.layers, ToString::to_string),
+    ] {
+        if has_file || reading.value().is_some() {
+            let text = notes.measured(field, subject, reading, show);
+            facts.push(format!("{field} {}", text.text));
+        }
+    }
     let used = match model.context_requested.value() {
         // What was asked for stands in where the server has not said what it uses.
         Some(tokens) if model.context_used.known().is_none() => format!("{tokens} asked"),
@@ -200,27 +224,23 @@ fn facts(notes: &mut Notes<'_>, subject: &str, process: &Process, model: &Model)
             used.text
         }
     };
+    if !has_file {
+        facts.push(format!("context {used}"));
+        facts.push("no file known".to_owned());
+        return facts;
+    }
+    let trained = &model.context_trained;
+    let trained = notes.measured("trained context", subject, trained, u64::to_string);
+    facts.push(if trained.is_known() {
+        format!("context {used} of {}", trained.text)
+    } else {
+        format!("context {used} (trained for {})", trained.text)
+    });
     let file = notes.measured("file size", subject, &model.size_on_disk, |bytes| {
         format::size_long(*bytes)
     });
-    let name = match process.models.len() {
-        1 => model.name.to_string(),
-        _ => format!("{}: {}", model.id, model.name),
-    };
-    vec![
-        name,
-        model.kind_label().to_string(),
-        format!("architecture {architecture}"),
-        format!("quantization {quantization}"),
-        format!("parameters {}", parameters.text),
-        format!("layers {}", layers.text),
-        if trained.is_known() {
-            format!("context {used} of {}", trained.text)
-        } else {
-            format!("context {used} (trained for {})", trained.text)
-        },
-        format!("{} file {}", model.format, file.text),
-    ]
+    facts.push(format!("{} file {}", model.format, file.text));
+    facts
 }
 
 /// Every part with the mark of its class, a report beside the estimate of the same part; then, for each
@@ -248,9 +268,10 @@ fn inside(
     for line in &lines {
         let name = field(line.kind);
         let cell = match &line.size {
-            LineSize::Reported(size) => {
-                notes.reported(name, subject, size, |bytes| format::size(*bytes))
-            }
+            LineSize::Reported(size) => notes.reported(name, subject, size, |bytes| {
+                let rounded = line.rounded().map(str::to_owned);
+                rounded.unwrap_or_else(|| format::size(*bytes))
+            }),
             LineSize::Estimated(size) => notes.estimated(name, subject, size),
         };
         items.push(item(line, several, &cell));

@@ -7,6 +7,7 @@ mod secrets;
 
 use super::format::Redaction;
 use super::pseudonyms::{Pseudonyms, has_known_extension, has_model_extension};
+use super::vocabulary;
 use flags::Flag;
 
 /// What a secret becomes, at every level but none.
@@ -43,13 +44,6 @@ const SETTINGS: &[&str] = &[
     "cls",
     "last",
     "rank",
-    "serve",
-    "server",
-    "run",
-    "runner",
-    "vllm.entrypoints.openai.api_server",
-    "sglang.launch_server",
-    "mlx_lm.server",
     "cuda",
     "vulkan",
     "cpu",
@@ -190,6 +184,10 @@ fn program(argument: &str, names: &mut Pseudonyms) -> String {
     if is_title_of_an_engine(argument) {
         return argument.to_owned();
     }
+    // A known program keeps its name in whatever folder it lies, blanks or not.
+    if vocabulary::is_program(name) {
+        return format!("{}{name}", names.path(folder));
+    }
     // Programs write what they like over their own command line: who is connected, how they were
     // started. A plain name is the name of the process, which is shown anyway.
     if argument.contains(|c: char| c.is_whitespace() || c.is_control() || c == ':')
@@ -249,6 +247,9 @@ fn value_of(name: &str, value: &str, names: &mut Pseudonyms) -> String {
 fn free(value: &str, names: &mut Pseudonyms) -> String {
     if value.is_empty() || value == "-" || is_setting(value) {
         return value.to_owned();
+    }
+    if let Some(module) = vocabulary::module(value, names) {
+        return module;
     }
     if let Some(address) = addresses::redacted(value) {
         return address;
@@ -351,7 +352,7 @@ fn is_structure(value: &str) -> bool {
 }
 
 fn is_setting(value: &str) -> bool {
-    SETTINGS.contains(&value) || is_number(value)
+    SETTINGS.contains(&value) || is_number(value) || vocabulary::is_argument(value)
 }
 
 /// Numbers with commas between them, and ranges of them.

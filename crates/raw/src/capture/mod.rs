@@ -16,6 +16,7 @@ pub mod record;
 pub mod redact;
 pub mod replay;
 mod stores;
+mod vocabulary;
 
 pub use format::{Manifest, Redaction};
 pub use load::{Capture, CaptureError};

@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use super::format::Redaction;
-use components::{extension, is_kept, is_library, is_model_extension, quantization, split_suffix};
+use super::vocabulary;
+pub(super) use components::quantization;
+use components::{extension, is_kept, is_library, is_model_extension, split_suffix};
 pub(super) use components::{has_known_extension, has_model_extension};
 
 /// The stand-ins of one capture.
@@ -115,8 +117,15 @@ impl Pseudonyms {
         // The folder of a repository in a cache: whose it is and its name, as the name of a file tells it.
         let repository = component.strip_prefix("models--");
         let readable = self.level != Redaction::Strict;
-        if system || is_kept(component) || (readable && repository.is_some()) {
+        if system
+            || is_kept(component)
+            || vocabulary::is_program(component)
+            || (readable && repository.is_some())
+        {
             component.to_owned()
+        } else if let Some(half) = vocabulary::half_known(component, || self.digest(component)) {
+            self.originals.insert(half.clone(), component.to_owned());
+            half
         } else if repository.is_some() {
             self.stand_in("models--d", component, "")
         } else {
@@ -125,7 +134,7 @@ impl Pseudonyms {
     }
 
     fn last(&mut self, name: &str, system: bool) -> String {
-        if is_library(name) || is_kept(name) {
+        if is_library(name) || is_kept(name) || vocabulary::is_program(name) {
             return name.to_owned();
         }
         let strict = self.level == Redaction::Strict;
@@ -146,6 +155,12 @@ impl Pseudonyms {
         let readable = !strict && !name.contains('\\');
         if readable || (system && !is_model_extension(extension)) {
             return name.to_owned();
+        }
+        if !is_model_extension(extension)
+            && let Some(half) = vocabulary::half_known(name, || self.digest(name))
+        {
+            self.originals.insert(half.clone(), name.to_owned());
+            return half;
         }
         let (stem, suffix) = split_suffix(name);
         let quantization = quantization(stem).map_or(String::new(), |label| format!("-{label}"));

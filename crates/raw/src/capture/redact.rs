@@ -12,6 +12,7 @@ use super::headers::Headers;
 use super::model_files;
 use super::pseudonyms::Pseudonyms;
 use super::stores;
+use super::vocabulary;
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
 use crate::source::drm::DrmSweep;
 use crate::source::logs::Field;
@@ -21,6 +22,7 @@ use crate::source::reads::{HttpReply, Inline, Question, Reply};
 /// A machine seen through stand-ins.
 pub struct RedactingMachine<M> {
     inner: M,
+    facts: MachineFacts,
     names: Pseudonyms,
     headers: Headers,
 }
@@ -28,8 +30,16 @@ pub struct RedactingMachine<M> {
 impl<M: Machine> RedactingMachine<M> {
     /// `inner` at this level. At [`Redaction::None`] every answer passes unchanged.
     pub fn new(inner: M, level: Redaction) -> Self {
+        let mut facts = inner.facts().clone();
+        if level != Redaction::None {
+            // They name files and what somebody wrote in them.
+            let hidden = |_: &Text| Text::from("one was left out; which and why is redacted");
+            let problems = facts.settings.adapter_problems.iter().map(hidden);
+            facts.settings.adapter_problems = problems.collect();
+        }
         Self {
             inner,
+            facts,
             names: Pseudonyms::new(level),
             headers: Headers::default(),
         }
@@ -42,7 +52,7 @@ impl<M: Machine> RedactingMachine<M> {
 
 impl<M: Machine> Machine for RedactingMachine<M> {
     fn facts(&self) -> &MachineFacts {
-        self.inner.facts()
+        &self.facts
     }
 
     fn begin_tick(&mut self, plan: &TickPlan) -> Result<Tick, Ended> {
@@ -349,13 +359,38 @@ fn said(field: &str, value: &mut serde_json::Value, names: &mut Pseudonyms) {
                 *text = names.path(text);
             } else if let Some(hidden) = arguments::without_address(text) {
                 *text = hidden;
-            } else if is_moment(field, text) {
-                // When a model expires is nobody's name.
+            } else if is_moment(field, text) || (!is_name(field) && vocabulary::is_plain(text)) {
+                // When a model expires is nobody's name, and no more is a number or a type.
             } else if !is_short_word(text) || (strict && !is_kept(field, text)) {
-                *text = names.word("f", text);
+                let prefix = if is_name(field) { "f" } else { "redacted-" };
+                *text = names.word(prefix, text);
             }
         }
     }
+}
+
+/// The last name of a field's path, without the number of an element.
+fn last_name(field: &str) -> &str {
+    let last = field.rsplit('.').next().unwrap_or(field);
+    last.split('[').next().unwrap_or(last)
+}
+
+/// Whether the field names something: its stand-in is a name's, the same wherever the name stands.
+fn is_name(field: &str) -> bool {
+    [
+        "id",
+        "name",
+        "key",
+        "root",
+        "parent",
+        "model",
+        "model_id",
+        "model_name",
+        "model_alias",
+        "result",
+        "family",
+    ]
+    .contains(&last_name(field))
 }
 
 /// A build number, a role: letters, digits, dots and dashes.
@@ -385,34 +420,10 @@ fn is_moment(field: &str, text: &str) -> bool {
             .all(|b| b.is_ascii_digit() || b"TZ:.+-".contains(&b))
 }
 
-/// Words of the servers' own interfaces, which tell states and kinds.
-const INTERFACE_WORDS: &[&str] = &[
-    "unloaded",
-    "loading",
-    "loaded",
-    "not-loaded",
-    "sleeping",
-    "downloading",
-    "llm",
-    "vlm",
-    "embedding",
-    "embeddings",
-    "ok",
-    "KoboldCpp",
-    "cuda",
-    "cpu",
-    "mps",
-    "xpu",
-    "completion",
-];
-
-/// What a server says that is certainly nobody's name: its build (`b6123-0a1b2c3d`), its role, a state.
+/// What a server says that is certainly nobody's name though it may look like one: its build (`b6123-0a1b2c3d`), its
+/// role, what koboldcpp calls itself.
 fn is_kept(field: &str, text: &str) -> bool {
-    let last = field.rsplit('.').next().unwrap_or(field);
-    match last {
-        "value" | "state" | "type" | "status" | "result" | "mode" => {
-            text.is_empty() || INTERFACE_WORDS.contains(&text)
-        }
+    match last_name(field) {
         "build_info" => {
             let (number, commit) = text.split_once('-').unwrap_or((text, ""));
             number
@@ -421,10 +432,10 @@ fn is_kept(field: &str, text: &str) -> bool {
                 .bytes()
                 .all(|b| b.is_ascii_digit())
                 && commit.len() <= 40
-                && commit.bytes().all(|b| b.is_ascii_hexdigit())
+                && (commit == "unknown" || commit.bytes().all(|b| b.is_ascii_hexdigit()))
         }
         "role" => ["router", "model", "child", "single"].contains(&text),
-        "version" | "comfyui_version" => text.bytes().all(|b| b.is_ascii_digit() || b == b'.'),
+        "result" => text == "KoboldCpp",
         _ => text.is_empty(),
     }
 }

@@ -276,6 +276,7 @@ const SGLANG: &[&str] = &[
     "version",
     "context_length",
     "mem_fraction_static",
+    "is_embedding",
     "max_running_requests",
     "last_gen_throughput",
     "internal_states[].last_gen_throughput",

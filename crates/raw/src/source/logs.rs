@@ -7,6 +7,7 @@
 mod diffusion;
 mod lines;
 mod llama;
+mod memory;
 mod ollama;
 mod scan;
 mod serving;
@@ -198,6 +199,8 @@ pub enum LineKind {
     DiffusionWeights,
     /// stable-diffusion.cpp: a compute buffer, which is freed after its stage: where, size, unit.
     DiffusionCompute,
+    /// Device memory ran out: size, unit where it says how much was wanted.
+    OutOfMemory,
     /// An application has loaded a model: name.
     AppLoaded,
     /// An application has used its model: name, or nothing.
@@ -213,6 +216,7 @@ struct Family {
 
 /// All families. whisper.cpp stands before llama.cpp, whose words of 2023 it shares.
 const FAMILIES: &[Family] = &[
+    Family { keep: memory::keep },
     Family {
         keep: whisper::keep,
     },

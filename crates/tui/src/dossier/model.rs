@@ -1,6 +1,6 @@
 //! What is known of a model: its file, its names, its evidence, what logs and servers say of it.
 
-use model::{Category, EvidenceLabel, Model, ModelEvent, Process, Said, Snapshot};
+use model::{EvidenceLabel, Model, ModelEvent, ModelEventKind, ModelKind, Process, Said, Snapshot};
 
 use super::{dot, fact, labelled, put};
 use crate::figure::{self, Figure};
@@ -15,8 +15,26 @@ pub(super) fn line(model: &Model, several: bool, look: Look) -> Paragraph {
             figure::clean(text).into_owned()
         })
     };
-    fact(&mut it, "", &text(&model.architecture), look);
-    fact(&mut it, "", &text(&model.quantization), look);
+    let has_file = model.has_file();
+    // Without a file nobody could tell these: they are not missing one by one.
+    let known = |it: &mut Paragraph, name: &'static str, figure: &Figure, is_known: bool| {
+        if has_file || is_known {
+            fact(it, name, figure, look);
+        }
+    };
+    let (architecture, quantization) = (&model.architecture, &model.quantization);
+    known(
+        &mut it,
+        "",
+        &text(architecture),
+        architecture.value().is_some(),
+    );
+    known(
+        &mut it,
+        "",
+        &text(quantization),
+        quantization.value().is_some(),
+    );
     let count = |reading, what: &'static str| {
         let mut figure = figure::measured(reading, look, |n: &u64| output::format::count(*n));
         if reading.value().is_some() {
@@ -26,9 +44,11 @@ pub(super) fn line(model: &Model, several: bool, look: Look) -> Paragraph {
         }
         figure
     };
-    fact(&mut it, "", &count(&model.parameters, "weights"), look);
+    let parameters = count(&model.parameters, "parameters");
+    known(&mut it, "", &parameters, model.parameters.value().is_some());
     let plain = |reading| figure::measured(reading, look, |n: &u64| n.to_string());
-    fact(&mut it, "layers", &plain(&model.layers), look);
+    let layers = &model.layers;
+    known(&mut it, "layers", &plain(layers), layers.value().is_some());
     match model.context_requested.value() {
         // What was asked for stands in where the server has not said what it uses.
         Some(tokens) if model.context_used.known().is_none() => {
@@ -44,11 +64,18 @@ pub(super) fn line(model: &Model, several: bool, look: Look) -> Paragraph {
             fact(&mut it, "ctx", &used, look);
         }
     }
-    fact(&mut it, "trained", &plain(&model.context_trained), look);
-    let size = figure::measured(&model.size_on_disk, look, |size| figure::size(*size));
-    fact(&mut it, model.format, &size, look);
-    let kind = figure::clean(&model.kind_label()).into_owned();
-    fact(&mut it, "", &Figure::measured(kind), look);
+    if has_file {
+        fact(&mut it, "trained", &plain(&model.context_trained), look);
+        let size = figure::measured(&model.size_on_disk, look, |size| figure::size(*size));
+        fact(&mut it, model.format, &size, look);
+    } else {
+        dot(&mut it, look);
+        it.put("no file known", look.dim());
+    }
+    if has_file || model.kind != ModelKind::Unknown || model.kind_hint.is_some() {
+        let kind = figure::clean(&model.kind_label()).into_owned();
+        fact(&mut it, "", &Figure::measured(kind), look);
+    }
     dot(&mut it, look);
     match model.label {
         EvidenceLabel::Confirmed => it.put(glued("CONFIRMED ✓"), look.good()),
@@ -65,18 +92,18 @@ pub(super) fn line(model: &Model, several: bool, look: Look) -> Paragraph {
 
 /// Says that a model was looked for, where one is to be expected.
 pub(super) fn none_line(process: &Process, look: Look) -> Option<Paragraph> {
-    let expected = matches!(
-        process.category,
-        Category::Llm | Category::Embedding | Category::Speech | Category::Diffusion | Category::Ai
-    );
-    if !expected || !process.models.is_empty() || process.runtimes.known().is_none() {
+    if !process.category.works_with_models()
+        || !process.models.is_empty()
+        || process.runtimes.known().is_none()
+    {
         return None;
     }
     let mut it = labelled("Model", look);
-    it.put(
-        "none found: no GGUF file is mapped, open or named; other formats are not read yet",
-        look.dim(),
-    );
+    let text = match process.models_unread {
+        Some(gap) => format!("not looked for: {}", gap.sentence()),
+        None => "none found: no model file is mapped, open or named".to_owned(),
+    };
+    it.put(text, look.dim());
     Some(it)
 }
 
@@ -118,11 +145,15 @@ pub(super) fn more(
         }
         out.push(it);
     }
-    if !model.events.is_empty() {
+    if !model.events.is_empty() || model.log_unused.is_some() {
         let mut it = labelled("Log", look);
         for (number, one) in model.events.iter().enumerate() {
             separate(&mut it, number, look);
             event(&mut it, snapshot, one, look);
+        }
+        if let Some(unused) = &model.log_unused {
+            separate(&mut it, model.events.len(), look);
+            it.put(figure::clean(unused).into_owned(), look.warning());
         }
         out.push(it);
     }
@@ -146,7 +177,15 @@ pub(super) fn more(
 }
 
 fn event(it: &mut Paragraph, snapshot: &Snapshot, event: &ModelEvent, look: Look) {
-    it.put(glued(event.kind.id()), look.plain());
+    let style = if event.kind == ModelEventKind::OutOfMemory {
+        look.warning()
+    } else {
+        look.plain()
+    };
+    it.put(glued(event.kind.label()), style);
+    if let Some(bytes) = event.bytes {
+        it.put(glued(&format!(", {} wanted", figure::size(bytes))), style);
+    }
     match event.wall_us {
         Some(wall_us) => {
             let ms = u64::try_from(snapshot.at.wall_us.saturating_sub(wall_us) / 1000);

@@ -1,6 +1,6 @@
 //! What a model server says of itself.
 
-use model::{EndpointState, Process, Reading, Server, ServerState, Snapshot, Source};
+use model::{EndpointState, Gap, Process, Reading, Server, ServerState, Snapshot, Source};
 use ratatui::style::Style;
 
 use super::model::words;
@@ -12,8 +12,13 @@ use crate::theme::{Class, Look};
 pub(super) fn line(snapshot: &Snapshot, process: &Process, look: Look) -> Option<Paragraph> {
     let mut it = labelled("Server", look);
     let Some(server) = &process.server else {
-        let why = process.server_unasked?;
-        let text = format!("not asked: {}", why.sentence());
+        // What is switched off matters where a model is to be expected.
+        let is_told = |gap: &Gap| *gap != Gap::Disabled || process.category.works_with_models();
+        let why = process.server_unasked.filter(is_told)?;
+        let text = match why {
+            Gap::NotFound => "not asked: it works for a server that was not found".to_owned(),
+            why => format!("not asked: {}", why.sentence()),
+        };
         it.put(text, look.dim());
         if let Some(remedy) = snapshot.remedy(why, None, Source::Proc) {
             it.put(format!(" → {remedy}"), look.plain());
@@ -30,7 +35,8 @@ pub(super) fn line(snapshot: &Snapshot, process: &Process, look: Look) -> Option
         ServerState::Sleeping => ("asleep", look.dim()),
         ServerState::Router => ("a router, its models run in other processes", look.good()),
         ServerState::KeyRequired => ("wants a key, not asked further", look.warning()),
-        ServerState::Unreachable => ("could not be asked", look.warning()),
+        ServerState::Unreachable => ("does not answer", look.warning()),
+        ServerState::NotRecognised => ("answers, but not as this server does", look.warning()),
     };
     it.put(" ", look.plain());
     it.put(state, style);
@@ -84,7 +90,7 @@ pub(super) fn more(snapshot: &Snapshot, process: &Process, look: Look, out: &mut
                 look.plain(),
             );
             let (text, style) = endpoint(one.state, look);
-            it.put(text, style);
+            it.put(text.to_string(), style);
         }
         out.push(it);
     }
@@ -95,19 +101,14 @@ pub(super) fn more(snapshot: &Snapshot, process: &Process, look: Look, out: &mut
     }
 }
 
-fn endpoint(state: EndpointState, look: Look) -> (String, Style) {
-    match state {
-        EndpointState::Ok => ("ok".into(), look.good()),
-        EndpointState::Disabled => ("switched off there".into(), look.dim()),
-        EndpointState::KeyRequired => ("wants a key".into(), look.warning()),
-        EndpointState::Loading => ("loading".into(), look.warning()),
-        EndpointState::NotAsked => (
-            "not asked, it would wake or change something".into(),
-            look.dim(),
-        ),
-        EndpointState::Unexpected(status) => {
-            (format!("unexpected answer {status}"), look.warning())
-        }
-        EndpointState::Failed(gap) => (format!("no answer: {}", gap.sentence()), look.warning()),
-    }
+fn endpoint(state: EndpointState, look: Look) -> (model::Text, Style) {
+    let style = match state {
+        EndpointState::Ok => look.good(),
+        EndpointState::NotThere | EndpointState::Disabled | EndpointState::NotAsked => look.dim(),
+        EndpointState::KeyRequired
+        | EndpointState::Loading
+        | EndpointState::Unexpected(_)
+        | EndpointState::Failed(_) => look.warning(),
+    };
+    (state.words(), style)
 }

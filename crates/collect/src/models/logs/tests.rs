@@ -42,6 +42,7 @@ fn event(kind: ModelEventKind, at: Option<LineTime>) -> ToldEvent {
         path: Some("/m/a.gguf".into()),
         name: None,
         at,
+        bytes: None,
     }
 }
 
@@ -160,6 +161,7 @@ fn a_model_is_loaded_until_it_is_unloaded() {
         wall_us: None,
         fresh,
         log: "l".into(),
+        bytes: None,
     };
     let (load, unload) = (ModelEventKind::Loaded, ModelEventKind::Unloaded);
     assert!(is_loaded(&[event(load, Some(true))]));
@@ -170,4 +172,37 @@ fn a_model_is_loaded_until_it_is_unloaded() {
     assert!(!is_loaded(&[event(load, Some(false))]));
     assert!(!is_loaded(&[event(load, None)]));
     assert!(!is_loaded(&[]));
+}
+
+#[test]
+fn a_log_whose_sizes_are_not_used_says_why() {
+    let at = around(Some(STARTED_US));
+    let of = |written_us, complete, around| {
+        let told = Told {
+            complete,
+            ..loaded(None)
+        };
+        let log = Log::new("/l/server.log", &excerpt(written_us), AT, around);
+        let claims = log.claims(&[told]);
+        let why = claims.iter().find_map(|it| it.about.log_unused.clone());
+        why.map(|it| it.replace("server.log: read, sizes not used: ", ""))
+    };
+    let after = STARTED_US + 5_000_000;
+    for (got, expected) in [
+        (of(after, true, at), None),
+        (
+            of(after, false, at),
+            Some("the load that it tells of has not come to its end"),
+        ),
+        (
+            of(STARTED_US - 60_000_000, true, at),
+            Some("it tells of an earlier start of the process"),
+        ),
+        (
+            of(after, true, around(None)),
+            Some("whether it is of this start of the process cannot be told"),
+        ),
+    ] {
+        assert_eq!(got.as_deref(), expected);
+    }
 }

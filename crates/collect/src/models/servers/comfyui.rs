@@ -4,6 +4,7 @@ use model::{Bytes, Placement, Reading, SegmentKind};
 use raw::Endpoint;
 
 use super::super::claim::{About, Claim, Named, Part};
+use super::fields::size;
 use super::spec::{Asking, LOAD_EVERY_MS, Plan, Spec, Subject, Wish, Word, never};
 use super::talk::Answers;
 
@@ -76,7 +77,7 @@ fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
         };
         let index = stats.number(&at("index"));
         let device = index.map_or(kind.to_owned(), |index| format!("{kind}:{index}"));
-        let words = format!("{bytes} bytes on {device}");
+        let words = format!("{} on {device}", size(Bytes(bytes)));
         server.said.push(stats.says("pool", POOL, words.into()));
         parts.push(Part {
             kind: SegmentKind::Pool,

@@ -1,7 +1,7 @@
 //! Docker Model Runner: its runners are llama-servers of another name, on sockets that are no ports; the model runner
 //! answers for them.
 
-use model::EvidenceKind;
+use model::{EvidenceKind, ModelKind};
 use raw::Endpoint;
 
 use super::super::claim::{About, Claim, Named};
@@ -40,6 +40,7 @@ fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: &mut Word<'_>) {
             at: ps.at,
             about: About {
                 name: Some(name.into()),
+                kind: ps.text(&format!("{one}.mode")).and_then(kind),
                 said: ps
                     .said(
                         "last_used",
@@ -52,5 +53,15 @@ fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: &mut Word<'_>) {
                 ..About::default()
             },
         });
+    }
+}
+
+/// What a runner was started for.
+fn kind(mode: &str) -> Option<ModelKind> {
+    match mode {
+        "completion" => Some(ModelKind::Llm),
+        "embedding" => Some(ModelKind::Embedding),
+        "reranking" => Some(ModelKind::Reranker),
+        _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! The kept values of one reply, by path.
 
-use model::{Provenance, Reading, Reported, Said, Source, Stamp, Text};
+use model::{Bytes, Provenance, Reading, Reported, Said, Source, Stamp, Text};
 use raw::HttpReply;
 use serde_json::Value;
 
@@ -112,6 +112,16 @@ pub(super) fn set<T>(reading: &mut Reading<Reported<T>>, value: Option<Reported<
     if let Some(value) = value {
         *reading = Reading::Known(value);
     }
+}
+
+/// A size as a person reads it, with the unit that keeps it short.
+pub(in super::super) fn size(bytes: Bytes) -> String {
+    let (unit, name) = if bytes < Bytes::mib(1024) {
+        (Bytes::mib(1), "MiB")
+    } else {
+        (Bytes::mib(1024), "GiB")
+    };
+    format!("{:.2} {name}", bytes.as_f64() / unit.as_f64())
 }
 
 /// Increase per second of a counter between two replies; `None` where it began anew in between.

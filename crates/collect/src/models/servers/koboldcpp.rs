@@ -1,6 +1,6 @@
 //! koboldcpp. It emulates Ollama, so what it says it is comes first.
 
-use model::{EvidenceKind, ServerState};
+use model::{EvidenceKind, ModelKind, ServerState};
 use raw::Endpoint;
 
 use super::super::claim::{About, Claim, Named};
@@ -41,7 +41,7 @@ fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: &mut Word<'_>) {
     let Word { server, claims } = word;
     if !is_kobold(answers) {
         // Somebody else on its port.
-        server.state = ServerState::Unreachable;
+        server.state = ServerState::NotRecognised;
         return;
     }
     if let Some(version) = answers.ok(Endpoint::KoboldVersion) {
@@ -92,6 +92,8 @@ fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: &mut Word<'_>) {
         at: model.at,
         about: About {
             name: Some(name.into()),
+            // Under this path it names its model for text; those for images have others.
+            kind: Some(ModelKind::Llm),
             context,
             ..About::default()
         },

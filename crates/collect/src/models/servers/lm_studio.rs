@@ -57,10 +57,10 @@ fn plan(answers: &Answers<'_>, _: &Subject<'_>) -> Plan {
 
 /// Whether an endpoint is not there, so that the one of another version is tried.
 pub(super) fn refuses(answers: &Answers<'_>, endpoint: Endpoint) -> bool {
-    use model::EndpointState::{Disabled, Unexpected};
+    use model::EndpointState::{Disabled, NotThere, Unexpected};
     matches!(
         answers.state(endpoint),
-        Some(Disabled | Unexpected(200..=499))
+        Some(NotThere | Disabled | Unexpected(200..=499))
     )
 }
 

@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 use model::{Bytes, EndpointStatus, Gap, ProcessKey, Server, Stamp};
 use raw::{Machine, ProcessRef};
 
+pub(super) use self::fields::size;
 use self::parents::{Found, Parents};
 pub(super) use self::spec::Role;
 use self::spec::{Asking, Subject, serving};
@@ -141,6 +142,11 @@ impl Servers {
         let specs = &about.role.works;
         let Some(found) = self.parents.of(machine, worker, specs, processes, now) else {
             self.workers.remove(&about.key);
+            // What is certainly a worker of a server, and has none.
+            if heard.server.is_none() && heard.unasked.is_none() && about.role.is_worker() {
+                let waits = self.parents.is_waiting();
+                heard.unasked = (!waits).then_some(Gap::NotFound);
+            }
             return;
         };
         let Found {

@@ -7,7 +7,7 @@ use model::{Bytes, EvidenceKind, Placement, Reading, SegmentKind, Text};
 use raw::Endpoint;
 
 use super::super::claim::{About, Claim, Named, Part};
-use super::fields::Fields;
+use super::fields::{Fields, size};
 use super::spec::{Asking, MODELS_EVERY_MS, Spec, Subject, Wish, Word};
 use super::talk::Answers;
 
@@ -80,7 +80,7 @@ fn about(ps: &Fields<'_>, one: &str, name: &str, asking: &Asking<'_>, is_this: b
     let parameters = at("details.parameter_size");
     said.extend(ps.said("parameters", "/api/ps details", &parameters));
     let total = ps.number(&at("size"));
-    said.extend(total.map(|size| ps.says("size", "/api/ps size", size.to_string().into())));
+    said.extend(total.map(|bytes| ps.says("size", "/api/ps size", size(Bytes(bytes)).into())));
     let part = on_gpu.map(|bytes| Part {
         kind: SegmentKind::Total,
         bytes: Reading::Known(ps.reported(Bytes(bytes), "/api/ps size_vram")),
@@ -110,13 +110,9 @@ fn disagreement(counted: Bytes, measured: Bytes) -> Option<Text> {
     (measured.0 < counted.0 / 2).then(|| {
         format!(
             "Ollama counts {} of it on the GPU, but the process is measured to have {} there",
-            gib(counted),
-            gib(measured)
+            size(counted),
+            size(measured)
         )
         .into()
     })
-}
-
-fn gib(bytes: Bytes) -> String {
-    format!("{:.2} GiB", bytes.as_f64() / Bytes::mib(1024).as_f64())
 }

@@ -36,12 +36,19 @@ struct Parent {
     seen_ns: u64,
 }
 
+/// A parent that is none of the servers that its child may work for.
+struct Stranger {
+    seen_ns: u64,
+    /// Those servers: a child whose command line is known later, or that becomes another program, may work for others.
+    instead_of: Vec<&'static str>,
+}
+
 /// All of them.
 #[derive(Default)]
 pub(super) struct Parents {
     by_number: BTreeMap<u32, Parent>,
-    /// Pairs of a process and its parent of which nothing is to be expected, and when that was seen.
-    strangers: BTreeMap<(u32, u32), u64>,
+    /// Pairs of a process and its parent of which nothing is to be expected.
+    strangers: BTreeMap<(u32, u32), Stranger>,
 }
 
 /// A server that was found behind a worker.
@@ -67,7 +74,7 @@ impl Parents {
     pub(super) fn end(&mut self, now_ns: u64) {
         self.by_number.retain(|_, parent| parent.seen_ns == now_ns);
         self.strangers
-            .retain(|_, at| now_ns < at.saturating_add(STRANGER_EVERY_NS));
+            .retain(|_, it| now_ns < it.seen_ns.saturating_add(STRANGER_EVERY_NS));
     }
 
     pub(super) fn is_waiting(&self) -> bool {
@@ -89,6 +96,10 @@ impl Parents {
         processes: &'a Processes,
         now: Stamp,
     ) -> Option<Found<'a>> {
+        // Before its own words are known it works for nobody.
+        if specs.is_empty() {
+            return None;
+        }
         let (mut number, mut started) = (watched.identity.parent, who.start_ticks);
         for _ in 0..MAX_STEPS {
             self.look(machine, (who.pid, number), started, specs, now)?;
@@ -132,7 +143,11 @@ impl Parents {
     ) -> Option<()> {
         let is_stranger = self.strangers.get(&(child, number));
         let is_new = |at: u64, every: u64| now.mono_ns < at.saturating_add(every);
-        if number == 0 || is_stranger.is_some_and(|at| is_new(*at, STRANGER_EVERY_NS)) {
+        let kinds = || specs.iter().map(|spec| spec.kind);
+        let is_stranger = is_stranger.is_some_and(|it| {
+            is_new(it.seen_ns, STRANGER_EVERY_NS) && kinds().eq(it.instead_of.iter().copied())
+        });
+        if number == 0 || is_stranger {
             return None;
         }
         let may_be = |name: &str| specs.iter().any(|spec| spec.may_be_parent(name));
@@ -148,7 +163,11 @@ impl Parents {
         });
         let Some((key, identity)) = found else {
             if self.strangers.len() < MAX_STRANGERS {
-                self.strangers.insert((child, number), now.mono_ns);
+                let stranger = Stranger {
+                    seen_ns: now.mono_ns,
+                    instead_of: kinds().collect(),
+                };
+                self.strangers.insert((child, number), stranger);
             }
             return None;
         };

@@ -1,6 +1,6 @@
 //! SGLang: the server is the parent of its schedulers, which hold the memory.
 
-use model::{Bytes, EvidenceKind, Placement, Reading, SegmentKind};
+use model::{Bytes, EvidenceKind, ModelKind, Placement, Reading, SegmentKind};
 use raw::Endpoint;
 
 use super::super::claim::{About, Claim, Named, Part};
@@ -79,6 +79,11 @@ fn read(answers: &Answers<'_>, asking: &Asking<'_>, word: &mut Word<'_>) {
         detail: "/server_info model_path".into(),
         at: info.at,
         about: About {
+            kind: match info.flag("is_embedding") {
+                Some(true) => Some(ModelKind::Embedding),
+                Some(false) => Some(ModelKind::Llm),
+                None => None,
+            },
             context,
             parts: if single && is_first_rank(asking.subject) {
                 parts(&info)

@@ -185,6 +185,17 @@ impl Role {
         role
     }
 
+    /// Whether its own words say that it works for a server, and is none itself.
+    pub(super) fn is_worker(&self) -> bool {
+        // One that takes anybody for its worker says nothing of this one.
+        let nobody = Subject {
+            arguments: &[],
+            folder: None,
+            has_ai_runtime: false,
+        };
+        self.serves.is_none() && self.works.iter().any(|spec| !(spec.works)(&nobody))
+    }
+
     pub(super) fn subject(&self) -> Subject<'_> {
         Subject {
             arguments: &self.arguments,

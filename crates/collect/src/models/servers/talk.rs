@@ -52,13 +52,9 @@ impl Line {
         match self.poll.answer() {
             Err(Gap::Pending) => None,
             Err(gap) => Some(EndpointState::Failed(gap)),
-            Ok((_, Reply::Http(reply))) if is_good(reply) => Some(EndpointState::Ok),
-            Ok((_, Reply::Http(reply))) => Some(match reply.status {
-                401 | 403 => EndpointState::KeyRequired,
-                404 | 405 | 501 => EndpointState::Disabled,
-                503 => EndpointState::Loading,
-                status => EndpointState::Unexpected(status),
-            }),
+            Ok((_, Reply::Http(reply))) => {
+                Some(EndpointState::of_answer(reply.status, is_good(reply)))
+            }
             Ok(_) => Some(EndpointState::Failed(Gap::Malformed)),
         }
     }
@@ -74,7 +70,10 @@ impl Line {
             // Of a server's own errors some pass.
             Some(EndpointState::Failed(_) | EndpointState::Unexpected(500..)) => FAILED_MS,
             Some(
-                EndpointState::Disabled | EndpointState::KeyRequired | EndpointState::Unexpected(_),
+                EndpointState::NotThere
+                | EndpointState::Disabled
+                | EndpointState::KeyRequired
+                | EndpointState::Unexpected(_),
             ) => REFUSED_MS,
         };
         asked_ns.saturating_add(after_ms.saturating_mul(1_000_000))
@@ -264,7 +263,9 @@ impl Talk {
             return Err(None);
         }
         let is_ok = states.contains(&EndpointState::Ok);
-        let refused = |state: &&EndpointState| **state == EndpointState::Disabled;
+        let refused = |state: &&EndpointState| {
+            matches!(state, EndpointState::NotThere | EndpointState::Disabled)
+        };
         let telling = states.iter().find(|state| !refused(state));
         let (state, gap) = match telling.or(states.first()) {
             None => return Err(None),
@@ -272,7 +273,13 @@ impl Talk {
             Some(EndpointState::KeyRequired) => (ServerState::KeyRequired, Gap::NotFound),
             Some(EndpointState::Loading) => (ServerState::Loading, Gap::NotFound),
             Some(EndpointState::Failed(gap)) => (ServerState::Unreachable, *gap),
-            Some(_) => (ServerState::Unreachable, Gap::Malformed),
+            Some(EndpointState::NotThere | EndpointState::Disabled) => {
+                (ServerState::NotRecognised, Gap::NotPresent)
+            }
+            Some(EndpointState::Unexpected(500..)) => {
+                (ServerState::NotRecognised, Gap::ServerError)
+            }
+            Some(_) => (ServerState::NotRecognised, Gap::Malformed),
         };
         let newest = spec.first.iter().filter_map(|it| answers.ok(*it));
         let at = newest.map(|fields| fields.at).max().unwrap_or(now);

@@ -3,6 +3,7 @@
 mod harm;
 mod machine;
 mod meaning;
+mod redacted;
 
 use std::collections::BTreeMap;
 

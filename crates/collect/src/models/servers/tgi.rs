@@ -1,7 +1,7 @@
 //! text-generation-inference. It is asked where the process with GPU memory listens itself; in the usual
 //! arrangement the router that listens is its sibling, which is nobody's known parent.
 
-use model::EvidenceKind;
+use model::{EvidenceKind, ModelKind};
 use raw::Endpoint;
 
 use super::super::claim::{About, Claim, Named};
@@ -38,11 +38,12 @@ fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
     let context = info.context("max_total_tokens");
     let context = context.map(|tokens| info.reported(tokens, "/info max_total_tokens"));
     set(&mut server.context, context);
-    let slots = info.slots("max_concurrent_requests");
-    set(
-        &mut server.slots,
-        slots.map(|slots| info.reported(slots, "/info max_concurrent_requests")),
-    );
+    // What it takes at once before it refuses: those that wait count too, so it is no number of slots.
+    server.said.extend(info.said(
+        "request_limit",
+        "/info max_concurrent_requests",
+        "max_concurrent_requests",
+    ));
     server
         .said
         .extend(info.said("version", "/info version", "version"));
@@ -55,6 +56,8 @@ fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
         detail: "/info model_id".into(),
         at: info.at,
         about: About {
+            // It serves models that generate text, and no others.
+            kind: Some(ModelKind::Llm),
             context,
             said: info
                 .said("type", "/info model_dtype", "model_dtype")

@@ -50,6 +50,8 @@ pub struct Model {
     pub conflict: Option<Text>,
     /// Loads and unloads that logs tell of, oldest first.
     pub events: Vec<ModelEvent>,
+    /// Why the sizes in a log of the process are not used; null where they are, or there is none.
+    pub log_unused: Option<Text>,
     /// Parts of a pipeline; empty for a single model.
     pub components: Vec<Component>,
     /// What the runtime says beside.
@@ -82,6 +84,8 @@ pub struct ModelEvent {
     pub fresh: Option<bool>,
     /// The log's name.
     pub log: Text,
+    /// How much memory was wanted, where it ran out; null where it did not, or nothing says how much.
+    pub bytes: Option<u64>,
     /// Reasons.
     pub provenance: ProvenanceMap,
 }

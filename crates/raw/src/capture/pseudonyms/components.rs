@@ -161,7 +161,7 @@ pub(super) fn is_library(name: &str) -> bool {
 }
 
 /// The quantization that a file's name tells.
-pub(super) fn quantization(stem: &str) -> Option<&'static str> {
+pub(in crate::capture) fn quantization(stem: &str) -> Option<&'static str> {
     let upper = stem.to_ascii_uppercase();
     QUANTIZATIONS
         .iter()

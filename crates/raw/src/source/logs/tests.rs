@@ -178,3 +178,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn memory_that_ran_out_is_kept_as_what_was_wanted_and_nothing_else() {
+    for (line, expected) in [
+        (
+            "0.00.200.000 E ggml_backend_cuda_buffer_type_alloc_buffer: allocating 128.00 MiB on device 0: cudaMalloc \
+             failed: out of memory",
+            Some(&["128.00", "MiB"][..]),
+        ),
+        (
+            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of \
+             23.6 GiB of which 1.2 GiB is free. Process 7 has secret",
+            Some(&["2.00", "GiB"]),
+        ),
+        ("CUDA error: out of memory", Some(&[])),
+        ("my prompt is about being out of memory", None),
+        ("allocating 128.00 MiB on device 0", None),
+    ] {
+        let kept = only(line);
+        let fields = kept.as_ref().map(|line| {
+            assert_eq!(line.is, LineKind::OutOfMemory);
+            let texts = line.fields.iter().map(|field| &**field.text());
+            texts.collect::<Vec<&str>>()
+        });
+        assert_eq!(fields.as_deref(), expected, "{line}");
+    }
+}

@@ -141,8 +141,12 @@ fn a_refusal_is_remembered_and_an_error_passes() {
         let expected = match status {
             401 => (ServerState::KeyRequired, EndpointState::KeyRequired),
             503 => (ServerState::Loading, EndpointState::Loading),
-            404 | 405 | 501 => (ServerState::Unreachable, EndpointState::Disabled),
-            status => (ServerState::Unreachable, EndpointState::Unexpected(status)),
+            404 | 405 => (ServerState::NotRecognised, EndpointState::NotThere),
+            501 => (ServerState::NotRecognised, EndpointState::Disabled),
+            status => (
+                ServerState::NotRecognised,
+                EndpointState::Unexpected(status),
+            ),
         };
         let told = state(server, "/props").unwrap();
         assert_eq!((server.state, told), expected, "{status}");

@@ -1,9 +1,12 @@
 //! A machine of a few processes whose servers answer from a table, with a clock that only the test moves. Everything
 //! asked of a server is noted with its moment.
 
-use std::collections::BTreeMap;
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Gap, Origin, OriginKind, Stamp, Text};
+use raw::capture::{RedactingMachine, Redaction};
+use raw::logs::LogExcerpt;
 use raw::nvml::NvmlSweep;
 use raw::{
     Answer, Ended, Endpoint, FileMeta, HttpReply, Inline, Listener, Machine, MachineFacts,
@@ -25,6 +28,8 @@ pub(super) struct Task {
     pub(super) arguments: String,
     pub(super) mapped: Vec<&'static str>,
     pub(super) ports: Vec<u16>,
+    /// What it has written to its standard output, a file.
+    pub(super) log: Option<&'static str>,
 }
 
 impl Task {
@@ -35,7 +40,13 @@ impl Task {
             arguments: line.replace('|', "\0") + "\0",
             mapped: Vec::new(),
             ports: Vec::new(),
+            log: None,
         }
+    }
+
+    pub(super) fn writing(mut self, log: &'static str) -> Self {
+        self.log = Some(log);
+        self
     }
 
     pub(super) fn at(mut self, port: u16) -> Self {
@@ -66,6 +77,8 @@ pub(super) struct Simulated {
     pub(super) files: BTreeMap<&'static str, u64>,
     /// Second, process and endpoint of each GET.
     pub(super) asked: Vec<(u64, u32, Endpoint)>,
+    /// Answers come in the refresh after the one in which they were asked for.
+    pub(super) is_late: bool,
     processes: Processes,
     models: Models,
     pub(super) measured: Option<model::Bytes>,
@@ -74,11 +87,14 @@ pub(super) struct Simulated {
 /// What of the machine the collector sees: apart from it, so that both can be borrowed.
 struct Side<'a> {
     facts: &'a MachineFacts,
-    now: Stamp,
+    now: &'a Cell<Stamp>,
     tasks: &'a BTreeMap<u32, Task>,
     answers: &'a Answers,
     files: &'a BTreeMap<&'static str, u64>,
     asked: &'a mut Vec<(u64, u32, Endpoint)>,
+    is_late: bool,
+    /// Questions that wait for the next refresh.
+    outstanding: BTreeSet<String>,
 }
 
 impl Machine for Side<'_> {
@@ -107,13 +123,17 @@ impl Machine for Side<'_> {
             _ => return Err(Gap::NotPresent),
         };
         Ok(Stamped {
-            at: self.now,
+            at: self.now.get(),
             value,
         })
     }
     fn post(&mut self, question: &Question) -> Answer<Reply> {
         let task = question.who().and_then(|who| self.tasks.get(&who.pid));
         let task = task.ok_or(Gap::NotPresent)?;
+        if self.is_late && !self.outstanding.remove(&format!("{question:?}")) {
+            self.outstanding.insert(format!("{question:?}"));
+            return Err(Gap::Pending);
+        }
         let value = match question {
             Question::CommandLine(_) => Reply::text(&task.arguments),
             Question::Environment(_) => Reply::text(""),
@@ -124,7 +144,20 @@ impl Machine for Side<'_> {
                 mtime_ns: 0,
             }),
             Question::Links(_) => Reply::Links(vec![("cwd".into(), "/".into())]),
-            Question::OpenFiles(_) => Reply::Links(Vec::new()),
+            Question::OpenFiles(_) => {
+                let of_log = |_| ("1".into(), "/srv/out.txt".into());
+                Reply::Links(task.log.map(of_log).into_iter().collect())
+            }
+            Question::Log { path, .. } if &**path == "/srv/out.txt" => Reply::Log(LogExcerpt {
+                lines: raw::logs::kept(task.log.unwrap_or_default().as_bytes()),
+                file: Some(FileMeta {
+                    dev: 1,
+                    ino: 99,
+                    size: 1,
+                    mtime_ns: 0,
+                }),
+                ..LogExcerpt::default()
+            }),
             Question::Maps(_) => {
                 let line = |path: &&str| format!("1000-2000 r--s 00000000 08:01 7 {path}\n");
                 Reply::text(&task.mapped.iter().map(line).collect::<String>())
@@ -142,7 +175,7 @@ impl Machine for Side<'_> {
                     .collect(),
             ),
             Question::Http { who, endpoint, .. } => {
-                let second = self.now.mono_ns / SECOND_NS;
+                let second = self.now.get().mono_ns / SECOND_NS;
                 self.asked.push((second, who.pid, *endpoint));
                 let answer = self.answers.get(&(who.pid, *endpoint));
                 let (status, body) = answer.cloned().unwrap_or(Ok((404, Value::Null)))?;
@@ -154,7 +187,7 @@ impl Machine for Side<'_> {
             _ => return Err(Gap::NotPresent),
         };
         Ok(Stamped {
-            at: self.now,
+            at: self.now.get(),
             value,
         })
     }
@@ -182,6 +215,7 @@ impl Simulated {
             answers: BTreeMap::new(),
             files: BTreeMap::new(),
             asked: Vec::new(),
+            is_late: false,
             processes: Processes::default(),
             models: Models::default(),
             measured: None,
@@ -204,40 +238,60 @@ impl Simulated {
 
     /// One refresh a second later, in which the processes `pids` have GPU memory.
     pub(super) fn refresh(&mut self, pids: &[u32]) -> BTreeMap<u32, Findings> {
-        self.now.mono_ns += SECOND_NS;
-        let (now, measured) = (self.now, self.measured);
-        let mut side = Side {
+        self.refreshes(1, pids, Redaction::None)
+    }
+
+    /// The last of so many refreshes, one a second, through one machine that redacts at this level.
+    pub(super) fn refreshes(
+        &mut self,
+        seconds: u64,
+        pids: &[u32],
+        level: Redaction,
+    ) -> BTreeMap<u32, Findings> {
+        let clock = Cell::new(self.now);
+        let side = Side {
             facts: &self.facts,
-            now,
+            now: &clock,
             tasks: &self.tasks,
             answers: &self.answers,
             files: &self.files,
             asked: &mut self.asked,
+            is_late: self.is_late,
+            outstanding: BTreeSet::new(),
         };
-        let mut keys: Vec<_> = pids
-            .iter()
-            .map(|pid| self.processes.identify(&mut side, *pid, now, |_| None))
-            .map(Result::unwrap)
-            .collect();
-        keys.sort_unstable();
-        self.processes.refresh(&mut side, &keys, now);
-        self.models.begin(now);
+        let mut side = RedactingMachine::new(side, level);
+        let measured = self.measured;
         let mut found = BTreeMap::new();
-        for key in &keys {
-            let asked = Asked {
-                key: *key,
-                who: reference(*key).unwrap(),
-                watched: self.processes.get(*key).unwrap(),
-                measured,
-                around: Around {
-                    started_us: None,
-                    devices: &[],
-                },
-            };
-            let findings = self.models.of(&mut side, &asked, &self.processes, now);
-            found.insert(key.pid, findings);
+        for _ in 0..seconds {
+            let mut now = clock.get();
+            now.mono_ns += SECOND_NS;
+            clock.set(now);
+            found.clear();
+            let mut keys: Vec<_> = pids
+                .iter()
+                .map(|pid| self.processes.identify(&mut side, *pid, now, |_| None))
+                .map(Result::unwrap)
+                .collect();
+            keys.sort_unstable();
+            self.processes.refresh(&mut side, &keys, now);
+            self.models.begin(now);
+            for key in &keys {
+                let asked = Asked {
+                    key: *key,
+                    who: reference(*key).unwrap(),
+                    watched: self.processes.get(*key).unwrap(),
+                    measured,
+                    around: Around {
+                        started_us: Some(0),
+                        devices: &[],
+                    },
+                };
+                let findings = self.models.of(&mut side, &asked, &self.processes, now);
+                found.insert(key.pid, findings);
+            }
+            self.models.end(&keys);
         }
-        self.models.end(&keys);
+        self.now = clock.get();
         found
     }
 

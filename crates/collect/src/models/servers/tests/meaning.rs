@@ -159,6 +159,26 @@ fn ollama_s_word_is_joined_to_the_one_runner_of_the_one_model() {
 }
 
 #[test]
+fn a_runner_whose_words_come_late_is_not_taken_for_one_without_a_server() {
+    let mut machine = ollama(&["llama3.2:3b"], 3 << 30, [(PID, runner(DIGEST))]);
+    machine.is_late = true;
+    let found = machine.refreshes(12, &[PID], raw::capture::Redaction::None);
+    let server = found[&PID].server.as_ref().unwrap();
+    assert_eq!((server.kind, server.answered_by), ("Ollama", Some(PARENT)));
+}
+
+#[test]
+fn a_runner_without_its_server_says_so() {
+    let line = format!("ollama|runner|--model|/b/sha256-{DIGEST}|--port|40001");
+    let alone = Task::new("ollama", &line).child_of(PARENT);
+    let shell = Task::new("bash", "bash");
+    let mut machine = Simulated::new([(PID, alone), (PARENT, shell)]);
+    let found = &machine.after(3, &[PID])[&PID];
+    assert!(found.server.is_none());
+    assert_eq!(found.server_unasked, Some(Gap::NotFound));
+}
+
+#[test]
 fn of_several_models_or_runners_none_is_guessed() {
     let two = ["a:1b", "b:1b"];
     let other = DIGEST.replace('1', "2");
@@ -195,7 +215,7 @@ fn memory_that_ollama_counts_on_the_gpu_and_nobody_measures_there_is_a_contradic
         assert_eq!(conflict.is_some(), is_told, "{measured:?}: {conflict:?}");
         if measured == Some(0) {
             let sentence = conflict.unwrap();
-            assert!(sentence.contains("3.00 GiB") && sentence.contains("0.00 GiB"));
+            assert!(sentence.contains("3.00 GiB") && sentence.contains("0.00 MiB"));
         }
     }
 }
@@ -445,7 +465,7 @@ fn comfyui_tells_its_pool_and_no_model() {
         .collect();
     for words in [
         ("queue", "2"),
-        ("pool", "21474836480 bytes on cuda:0"),
+        ("pool", "20.00 GiB on cuda:0"),
         ("version", "0.3.60"),
     ] {
         assert!(said.contains(&words), "{words:?} in {said:?}");
@@ -464,7 +484,11 @@ fn tgi_and_docker_name_their_model() {
     let found = &machine.after(2, &[PID])[&PID];
     assert_eq!(&*found.models[0].name, "org/m");
     let server = found.server.as_ref().unwrap();
-    assert_eq!(server.slots.known().map(|it| it.value), Some(128));
+    // What it takes before it refuses is no number of slots.
+    assert_eq!(server.slots.known(), None);
+    let limit = |it: &&model::Said| it.field == "request_limit" && &*it.value == "128";
+    assert!(server.said.iter().any(|it| limit(&it)));
+    assert_eq!(found.models[0].kind, model::ModelKind::Llm);
 
     let line = "/app/bin/com.docker.llama-server|--model|/models/m.gguf";
     let runner = Task::new("com.docker.llam", line).child_of(PARENT);
@@ -524,5 +548,53 @@ fn a_server_that_names_another_file_than_it_has_mapped_contradicts_itself() {
         let sentence = "the server names /m.gguf, but the process has /other.gguf mapped";
         let expected: &[&str] = if is_told { &[sentence] } else { &[] };
         assert_eq!(told, expected, "{line} {files:?}");
+    }
+}
+
+#[test]
+fn a_log_that_names_no_model_is_about_the_only_one_that_the_server_names() {
+    const LOG: &str = "\
+(EngineCore_DP0 pid=10) INFO 12-01 03:06:35 [gpu_model_runner.py:2653] Model loading took 14.50 GiB and 3.5 seconds
+(EngineCore_DP0 pid=10) INFO 12-01 03:06:35 [gpu_worker.py:298] Available KV cache memory: 5.25 GiB
+";
+    let task = Task::new("vllm", "/usr/bin/vllm|serve|org/m")
+        .at(8000)
+        .writing(LOG);
+    let models = json!({ "data": [{ "id": "org/m", "root": "org/m", "max_model_len": 4096 }] });
+    let mut machine = Simulated::new([(PID, task)]).answering(PID, Endpoint::VllmModels, models);
+    let found = &machine.after(4, &[PID])[&PID];
+    let [model] = &found.models[..] else {
+        panic!("{:?}", found.models)
+    };
+    assert_eq!(&*model.name, "org/m");
+    let parts = [
+        (SegmentKind::Weights, Placement::Gpu, Some(29 << 29)),
+        (SegmentKind::Pool, Placement::Gpu, Some(21 << 28)),
+    ];
+    assert_eq!(total(found), parts);
+}
+
+#[test]
+fn memory_that_ran_out_is_told_with_a_model_and_without_one() {
+    const LOG: &str = "\
+ggml_backend_cuda_buffer_type_alloc_buffer: allocating 128.00 MiB on device 0: cudaMalloc failed: out of memory
+";
+    for line in ["python3|app.py", "llama-server|-m|/m.gguf"] {
+        let task = Task::new("python3", line).writing(LOG);
+        let mut machine = Simulated::new([(PID, task)]);
+        let found = &machine.after(4, &[PID])[&PID];
+        let told: Vec<_> = found
+            .notices
+            .iter()
+            .map(|it| (it.code, &*it.text))
+            .collect();
+        let text = "its log says that device memory ran out: 128.00 MiB wanted (out.txt)";
+        assert_eq!(told, [("out_of_memory", text)], "{line}");
+        for model in &found.models {
+            let events: Vec<_> = model.events.iter().map(|it| (it.kind, it.bytes)).collect();
+            let expected = (model::ModelEventKind::OutOfMemory, Some(Bytes::mib(128)));
+            assert_eq!(events, [expected]);
+        }
+        assert_eq!(found.models.len(), usize::from(line.starts_with("llama")));
     }
 }
