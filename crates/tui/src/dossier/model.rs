@@ -74,7 +74,7 @@ pub(super) fn none_line(process: &Process, look: Look) -> Option<Paragraph> {
     }
     let mut it = labelled("Model", look);
     it.put(
-        "none found: no GGUF file is mapped, open or named; other formats are not read yet",
+        "none found: no model file is mapped, open or named, and no server or log names one",
         look.dim(),
     );
     Some(it)
