@@ -3,12 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use model::{Gap, Origin, OriginKind, Stamp, Text};
-use raw::nvml::NvmlSweep;
-use raw::{
-    Answer, Ended, Endpoint, FileMeta, HttpReply, Inline, Listener, Machine, MachineFacts,
-    Published, Question, Reply, Settings, Stamped, Tick, TickPlan,
-};
+use model::{Gap, Stamp};
+use raw::{Endpoint, FileMeta, HttpReply, Inline, Listener, Question, Reply, Script, Synthetic};
 use serde_json::Value;
 
 use crate::models::Around;
@@ -58,7 +54,6 @@ impl Task {
 pub(super) type Answers = BTreeMap<(u32, Endpoint), Result<(u16, Value), Gap>>;
 
 pub(super) struct Simulated {
-    facts: MachineFacts,
     pub(super) now: Stamp,
     pub(super) tasks: BTreeMap<u32, Task>,
     pub(super) answers: Answers,
@@ -73,7 +68,6 @@ pub(super) struct Simulated {
 
 /// What of the machine the collector sees: apart from it, so that both can be borrowed.
 struct Side<'a> {
-    facts: &'a MachineFacts,
     now: Stamp,
     tasks: &'a BTreeMap<u32, Task>,
     answers: &'a Answers,
@@ -81,17 +75,11 @@ struct Side<'a> {
     asked: &'a mut Vec<(u64, u32, Endpoint)>,
 }
 
-impl Machine for Side<'_> {
-    fn facts(&self) -> &MachineFacts {
-        self.facts
+impl Script for Side<'_> {
+    fn now(&self) -> Stamp {
+        self.now
     }
-    fn begin_tick(&mut self, _plan: &TickPlan) -> Result<Tick, Ended> {
-        Err(Ended)
-    }
-    fn nvml(&mut self) -> Published<NvmlSweep> {
-        Published::NotAsked
-    }
-    fn inline(&mut self, question: &Inline) -> Answer<Reply> {
+    fn inline(&mut self, question: &Inline) -> Result<Reply, Gap> {
         let value = match question {
             Inline::Stat(pid) => {
                 let task = self.tasks.get(pid).ok_or(Gap::Exited)?;
@@ -106,22 +94,19 @@ impl Machine for Side<'_> {
             Inline::Status(_) => Reply::text("Uid:\t1000\t1000\t1000\t1000\n"),
             _ => return Err(Gap::NotPresent),
         };
-        Ok(Stamped {
-            at: self.now,
-            value,
-        })
+        Ok(value)
     }
-    fn post(&mut self, question: &Question) -> Answer<Reply> {
+    fn post(&mut self, question: &Question) -> Result<Reply, Gap> {
         let task = question.who().and_then(|who| self.tasks.get(&who.pid));
         let task = task.ok_or(Gap::NotPresent)?;
         let value = match question {
             Question::CommandLine(_) => Reply::text(&task.arguments),
             Question::Environment(_) => Reply::text(""),
             Question::Stat { path, .. } => Reply::Meta(FileMeta {
-                dev: 1,
-                ino: *self.files.get(&**path).ok_or(Gap::NotPresent)?,
+                dev: Some(1),
+                ino: Some(*self.files.get(&**path).ok_or(Gap::NotPresent)?),
                 size: 1_000,
-                mtime_ns: 0,
+                mtime_ns: Some(0),
             }),
             Question::Links(_) => Reply::Links(vec![("cwd".into(), "/".into())]),
             Question::OpenFiles(_) => Reply::Links(Vec::new()),
@@ -153,27 +138,13 @@ impl Machine for Side<'_> {
             }
             _ => return Err(Gap::NotPresent),
         };
-        Ok(Stamped {
-            at: self.now,
-            value,
-        })
+        Ok(value)
     }
 }
 
 impl Simulated {
     pub(super) fn new(tasks: impl IntoIterator<Item = (u32, Task)>) -> Self {
         Self {
-            facts: MachineFacts {
-                os: "linux".into(),
-                origin: Origin {
-                    kind: OriginKind::Synthetic,
-                    note: None,
-                },
-                clock_ticks: 100,
-                privileged: None,
-                settings: Settings::default(),
-                nvml_names: Vec::<Text>::new(),
-            },
             now: Stamp {
                 mono_ns: SECOND_NS,
                 wall_us: 0,
@@ -206,14 +177,13 @@ impl Simulated {
     pub(super) fn refresh(&mut self, pids: &[u32]) -> BTreeMap<u32, Findings> {
         self.now.mono_ns += SECOND_NS;
         let (now, measured) = (self.now, self.measured);
-        let mut side = Side {
-            facts: &self.facts,
+        let mut side = Synthetic::new(Side {
             now,
             tasks: &self.tasks,
             answers: &self.answers,
             files: &self.files,
             asked: &mut self.asked,
-        };
+        });
         let mut keys: Vec<_> = pids
             .iter()
             .map(|pid| self.processes.identify(&mut side, *pid, now, |_| None))
