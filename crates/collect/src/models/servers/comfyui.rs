@@ -47,7 +47,7 @@ fn plan(answers: &Answers<'_>, _: &Subject<'_>) -> Plan {
 }
 
 /// Kinds of devices whose figure is `reserved_bytes.all.current` of the allocator. For the processor and Metal it is the
-/// machine's memory, for DirectML a constant.
+/// machine's memory, for `DirectML` a constant.
 const ALLOCATORS: &[&str] = &["cuda", "mlu", "npu", "xpu"];
 
 const POOL: &str = "/system_stats torch_vram_total";
