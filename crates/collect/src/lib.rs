@@ -26,3 +26,4 @@ mod stage;
 
 pub use backends::BACKENDS;
 pub use collector::{Collector, Pace};
+pub use models::servers_that_read;

@@ -121,20 +121,6 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The `CoreML` folder a file lies in: the path up to `NAME.mlmodelc` or `NAME.mlpackage`. Such a model is a folder and
-/// none of its files says so.
-pub fn coreml_folder(path: &str) -> Option<&str> {
-    let mut end = 0_usize;
-    for component in path.split('/') {
-        end = end.saturating_add(component.len());
-        if has_extension(component, "mlmodelc") || has_extension(component, "mlpackage") {
-            return path.get(..end).filter(|folder| folder.len() < path.len());
-        }
-        end = end.saturating_add(1);
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -181,16 +167,5 @@ mod tests {
         ] {
             assert_eq!(Part::parse(name), None, "{name}");
         }
-    }
-
-    #[test]
-    fn a_coreml_model_is_a_folder() {
-        assert_eq!(
-            coreml_folder("/m/a.mlmodelc/weights/weight.bin"),
-            Some("/m/a.mlmodelc")
-        );
-        assert_eq!(coreml_folder("a.mlpackage/x"), Some("a.mlpackage"));
-        assert_eq!(coreml_folder("/m/a.mlmodelc"), None);
-        assert_eq!(coreml_folder("/m/mlmodelc/x"), None);
     }
 }

@@ -12,7 +12,8 @@ use std::io;
 use std::io::{Read, Seek, SeekFrom};
 
 use gguf::kv::{self, KvSettings};
-use gguf::weights::{ExpertsOnCpu, Weights};
+use gguf::placement::{Offload, place};
+use gguf::weights::Weights;
 use gguf::{Header, Range, ReadAt, compute, read_header};
 
 /// A file and its length when it was opened.
@@ -70,7 +71,12 @@ fn print_model(header: &Header) {
 
 fn print_memory(header: &Header) {
     let weights = Weights::of(header);
-    let on_gpu = weights.placement(Some(u64::MAX), ExpertsOnCpu::None).gpu;
+    let offload = Offload {
+        gpus: 1,
+        gpu_layers: Some(u64::MAX),
+        ..Offload::default()
+    };
+    let on_gpu = place([header], &offload).devices.gpu;
     println!("weights       {}", size(Range::exact(weights.total)));
     println!("  all on GPU  {}", size(on_gpu));
     let settings = KvSettings::llama_server_defaults();

@@ -1,9 +1,8 @@
-//! How many bytes of weights a model has, per layer and per device.
+//! How many bytes of weights a model has, per layer. On which devices they are is told by [`crate::placement`].
 
 use crate::header::Header;
 use crate::kind::is_encoder;
 use crate::limits::MAX_LAYERS;
-use crate::range::Range;
 use crate::role::{Role, role};
 use crate::tensor::Tensor;
 
@@ -54,15 +53,6 @@ pub enum ExpertsOnCpu {
     Unknown,
 }
 
-/// Bytes of weights on the GPUs together and on the CPU.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Placement {
-    /// On all GPUs together.
-    pub gpu: Range,
-    /// Used by the CPU. A mapping of the file can be larger, since it is one span.
-    pub cpu: Range,
-}
-
 /// Bytes of tensors outside the `mapped` parts of the file, each an offset and a length.
 ///
 /// llama.cpp unmaps what it has copied to a GPU (`mmap` loading on Linux; not on Metal), down to one span that holds
@@ -84,11 +74,6 @@ pub fn bytes_outside(header: &Header, mapped: &[(u64, u64)]) -> u64 {
         }
         sum.saturating_add(outside.saturating_add(end.saturating_sub(reached)))
     })
-}
-
-/// Whether layer `layer` of `layers` is on a GPU with `-ngl gpu_layers`, which counts the output as one more layer.
-pub fn is_on_gpu(layer: u64, layers: u64, gpu_layers: u64) -> bool {
-    layer.saturating_add(gpu_layers) >= layers.saturating_add(1)
 }
 
 impl Weights {
@@ -150,61 +135,5 @@ impl Weights {
             Role::FirstLayer | Role::EveryLayer | Role::Other => &mut self.other,
         };
         *sum = sum.saturating_add(tensor.bytes);
-    }
-
-    /// Where the weights are with `-ngl gpu_layers`; `None` if that is not known.
-    pub fn placement(&self, gpu_layers: Option<u64>, experts: ExpertsOnCpu) -> Placement {
-        match gpu_layers {
-            Some(gpu_layers) => self.placement_of(gpu_layers, experts),
-            None => {
-                let nothing = self.placement_of(0, experts);
-                let everything = self.placement_of(u64::MAX, experts);
-                Placement {
-                    gpu: nothing.gpu.spanning(everything.gpu),
-                    cpu: nothing.cpu.spanning(everything.cpu),
-                }
-            }
-        }
-    }
-
-    fn placement_of(&self, gpu_layers: u64, experts: ExpertsOnCpu) -> Placement {
-        let mut gpu = Range::exact(0);
-        let mut cpu = Range::exact(self.input);
-        let count = u64::try_from(self.layers.len()).unwrap_or(u64::MAX);
-        for (number, layer) in (0_u64..).zip(&self.layers) {
-            let others = layer.bytes.saturating_sub(layer.experts);
-            if !is_on_gpu(number, count, gpu_layers) {
-                cpu = cpu.plus(Range::exact(layer.bytes));
-                continue;
-            }
-            gpu = gpu.plus(Range::exact(others));
-            let either = Range::between(0, layer.experts);
-            let (on_gpu, on_cpu) = match experts {
-                ExpertsOnCpu::Unknown => (either, either),
-                ExpertsOnCpu::All => (Range::exact(0), Range::exact(layer.experts)),
-                ExpertsOnCpu::FirstLayers(first) if number < first => {
-                    (Range::exact(0), Range::exact(layer.experts))
-                }
-                ExpertsOnCpu::None | ExpertsOnCpu::FirstLayers(_) => {
-                    (Range::exact(layer.experts), Range::exact(0))
-                }
-            };
-            gpu = gpu.plus(on_gpu);
-            cpu = cpu.plus(on_cpu);
-        }
-        if gpu_layers > 0 {
-            gpu = gpu.plus(Range::exact(self.output));
-            if self.tied {
-                gpu = gpu.plus(Range::exact(self.token_embedding));
-            }
-            let either = Range::between(0, self.other);
-            gpu = gpu.plus(either);
-            cpu = cpu.plus(either);
-        } else {
-            cpu = cpu
-                .plus(Range::exact(self.output))
-                .plus(Range::exact(self.other));
-        }
-        Placement { gpu, cpu }
     }
 }

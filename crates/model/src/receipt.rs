@@ -4,7 +4,7 @@
 //! is never summed again.
 
 use crate::Text;
-use crate::reading::{Estimated, Reading, Reported};
+use crate::reading::{Estimated, Reading, Reported, Source};
 use crate::units::Bytes;
 use crate::workload::{Placement, Segment, SegmentKind};
 
@@ -98,6 +98,15 @@ impl LineSize {
         }
     }
 
+    /// Whether it is of the tensors in a model file that is not GGUF.
+    const fn is_of_stored_tensors(&self) -> bool {
+        match self {
+            Self::Reported(_) => false,
+            Self::Estimated(Reading::Known(it)) => matches!(it.from.source, Source::ModelFile),
+            Self::Estimated(Reading::Missing(it)) => matches!(it.from.source, Source::ModelFile),
+        }
+    }
+
     /// Whether it was reported and is known.
     const fn is_report(&self) -> bool {
         matches!(self, Self::Reported(Reading::Known(_)))
@@ -134,7 +143,9 @@ impl Standing {
 
 /// Every part with what it is to the memory of device `device`, or of whichever device has the parts.
 ///
-/// A reported part replaces the estimate of the same part of the same model, wherever the report says that it lies. Models in the order of
+/// A reported part replaces the estimate of the same part of the same model, wherever the report says that it lies. Where
+/// the allocator of a framework says what it has reserved, tensors as stored in a file that is not GGUF are in there: such
+/// files are read by frameworks only, and a GGUF file may be loaded beside one. Models in the order of
 /// their numbers, parts in the order of their kinds, a report before the estimate.
 pub fn lines(
     device: Option<u32>,
@@ -153,6 +164,11 @@ pub fn lines(
         .filter(|line| line.size.is_report())
         .map(|line| (line.model_id.clone(), line.kind))
         .collect();
+    let pooled: Vec<Text> = told
+        .iter()
+        .filter(|(_, kind)| *kind == SegmentKind::Allocator)
+        .map(|(model, _)| model.clone())
+        .collect();
     for line in &mut lines {
         let same =
             |(model, kind): &(Text, SegmentKind)| *model == line.model_id && *kind == line.kind;
@@ -164,6 +180,8 @@ pub fn lines(
             Standing::Elsewhere
         } else if is_estimate && told.iter().any(same) {
             Standing::Replaced
+        } else if line.size.is_of_stored_tensors() && pooled.contains(&line.model_id) {
+            Standing::Contained
         } else if on_another {
             Standing::Elsewhere
         } else if line.size.bounds().is_some() {
@@ -271,7 +289,7 @@ mod tests {
     use super::*;
     use crate::gap::Gap;
     use crate::ids::Stamp;
-    use crate::reading::{Method, Provenance, Source};
+    use crate::reading::{Method, Provenance};
 
     const FROM: Provenance = Provenance {
         source: Source::Gguf,
@@ -399,6 +417,47 @@ mod tests {
     }
 
     #[test]
+    fn tensors_that_an_allocator_holds_are_taken_away_with_it_and_not_once_more() {
+        let stored = |source| {
+            let mut stored = part(SegmentKind::Weights, 0, 60, Placement::Unknown);
+            if let Reading::Known(it) = &mut stored.bytes {
+                it.from.source = source;
+            }
+            stored
+        };
+        let rest = |reported: &[_], source| {
+            let receipt = remainder(0, Bytes(100), reported, &[stored(source)]).unwrap();
+            (receipt.remainder_low, receipt.remainder_high)
+        };
+        let allocator = report(SegmentKind::Allocator, 70, Placement::Gpu);
+        let of = std::slice::from_ref(&allocator);
+        assert_eq!(rest(of, Source::ModelFile), (30, 30));
+        // llama.cpp may have loaded a GGUF file beside the framework.
+        assert_eq!(rest(of, Source::Gguf), (-30, 30));
+        // A pool for caches lies beside the weights.
+        let pool = report(SegmentKind::Pool, 30, Placement::Gpu);
+        assert_eq!(rest(&[pool], Source::ModelFile), (10, 70));
+        // Another model's allocator says nothing of this one.
+        let other = Segment {
+            model_id: "m2".into(),
+            ..allocator.clone()
+        };
+        assert_eq!(rest(&[other], Source::ModelFile), (-30, 30));
+        // An allocator that does not tell its size leaves the weights to count.
+        let mut silent = allocator.clone();
+        silent.bytes = Reading::missing(Gap::NotFound, FROM);
+        assert_eq!(rest(&[silent], Source::ModelFile), (40, 100));
+        let mut unread = stored(Source::ModelFile);
+        let from = Provenance {
+            source: Source::ModelFile,
+            ..FROM
+        };
+        unread.bytes = Reading::missing(Gap::InputMissing, from);
+        let receipt = remainder(0, Bytes(100), of, &[unread]).unwrap();
+        assert_eq!((receipt.parts_missing, receipt.remainder_high), (0, 30));
+    }
+
+    #[test]
     fn what_another_part_contains_is_never_taken_away() {
         let parts = [
             part(SegmentKind::Kv, 40, 40, Placement::Gpu),
@@ -450,7 +509,7 @@ mod tests {
         );
     }
 
-    const KINDS: [SegmentKind; 12] = [
+    const KINDS: [SegmentKind; 13] = [
         SegmentKind::Weights,
         SegmentKind::Kv,
         SegmentKind::KvUsed,
@@ -462,6 +521,7 @@ mod tests {
         SegmentKind::Adapter,
         SegmentKind::Graphs,
         SegmentKind::Pool,
+        SegmentKind::Allocator,
         SegmentKind::Total,
     ];
 

@@ -17,6 +17,7 @@
 pub mod capture;
 pub mod machine;
 pub mod source;
+mod synthetic;
 
 pub use machine::{
     Answer, Ended, Machine, MachineFacts, Published, Relabelled, Settings, Stamped, Tick, TickPlan,
@@ -27,11 +28,11 @@ pub use source::endpoints::{BodyForm, Endpoint, MAX_ELEMENTS, MAX_FIELD_TEXT, MA
 pub use source::model_files::ModelFile;
 pub use source::networks::{Forward, Forwarder, ForwarderProgram, Network};
 pub use source::nvml;
-pub use source::reads::{
-    AppPart, FileMeta, HttpReply, Inline, JournalUnit, Listener, ProcessRef, Question, Reply, Root,
-};
+pub use source::reads::{AppPart, Inline, JournalUnit, ProcessRef, Question, Root};
+pub use source::replies::{FileMeta, HttpReply, Listener, Reply};
 pub use source::stores::{
     Folder, FolderEntry, FolderEntryKind, MAX_FOLDER_NAMES, MAX_MANIFEST_ENTRIES, ManifestEntry,
     ManifestForm,
 };
 pub use source::{apps, logs};
+pub use synthetic::{Script, Synthetic};

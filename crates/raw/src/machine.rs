@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::apps::Adapter;
 use crate::drm::{DrmPlan, DrmSweep};
 use crate::nvml::{NvmlPlan, NvmlSweep};
-use crate::source::reads::{Inline, Question, Reply};
+use crate::source::reads::{Inline, Question};
+use crate::source::replies::Reply;
 
 /// A value and the moment it was read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

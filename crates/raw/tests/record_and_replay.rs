@@ -20,7 +20,7 @@ use raw::nvml::{
 };
 use raw::{
     Answer, Ended, FileMeta, Inline, Machine, MachineFacts, ProcessRef, Published, Question, Reply,
-    Root, Settings, Stamped, Tick, TickPlan,
+    Root, Stamped, Tick, TickPlan,
 };
 
 const WHO: ProcessRef = ProcessRef {
@@ -84,15 +84,13 @@ impl Scripted {
     fn new() -> Self {
         Self {
             facts: MachineFacts {
-                os: "linux".into(),
+                privileged: Some(false),
                 origin: Origin {
                     kind: OriginKind::Synthetic,
                     note: Some("scripted".into()),
                 },
-                clock_ticks: 100,
-                privileged: Some(false),
-                settings: Settings::default(),
                 nvml_names: vec!["libnvidia-ml.so.1".into()],
+                ..MachineFacts::synthetic()
             },
             tick: 0,
             inline: HashMap::from([
@@ -234,10 +232,10 @@ impl Machine for Scripted {
             );
             let size = u64::try_from(self.file.len()).unwrap();
             return self.stamped(Reply::Meta(FileMeta {
-                dev: 1,
-                ino: 5,
+                dev: Some(1),
+                ino: Some(5),
                 size,
-                mtime_ns: 3,
+                mtime_ns: Some(3),
             }));
         }
         if let Question::SkipStrings {

@@ -24,6 +24,11 @@ pub(super) fn of(target: &Target) -> Result<Vec<Vec<u8>>> {
     let mut paths = match folder {
         "gguf" => below(&root.join("crates/gguf/fixtures/headers"), "gguf")?,
         "capture" => below(&root.join("fixtures/captures"), "ndjson")?,
+        "adapters" => below(&root.join("adapters"), "toml")?,
+        "logs" => {
+            let real = below(&root.join("fixtures/logs"), "log")?;
+            [real, below(&root.join("fuzz/seeds/logs"), "log")?].concat()
+        }
         folder => below(&root.join("fuzz/seeds").join(folder), "")?,
     };
     if folder == "gguf" {

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use collect::Collector;
 use gguf::kv::{self, KvSettings};
-use gguf::weights::{ExpertsOnCpu, Weights};
+use gguf::placement::{self, Offload};
 use gguf::{HeaderReader, ReadAt, skip_strings};
 use model::{Gap, Stamp};
+use raw::apps::{self, AppFilter, MAX_SETTING_BYTES, SettingsFormat};
 use raw::capture::{Capture, Redaction, ReplayMachine};
-use raw::{
-    Answer, Ended, Endpoint, FileMeta, Inline, Machine, MachineFacts, Published, Question, Reply,
-    Root, Stamped, Tick, TickPlan,
-};
+use raw::logs::{self, Field, KeptLine};
+use raw::{Endpoint, FileMeta, Machine, Question, Reply, Root, Script, Synthetic, TickPlan};
 
 /// What became of an input.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -57,8 +56,18 @@ pub const TARGETS: &[Target] = &[
     },
     Target {
         name: "http_body",
-        share: 1,
+        share: 3,
         call: http_body,
+    },
+    Target {
+        name: "logs",
+        share: 40,
+        call: logs,
+    },
+    Target {
+        name: "adapters",
+        share: 10,
+        call: adapters,
     },
     Target {
         name: "redaction",
@@ -87,10 +96,17 @@ pub fn gguf(input: &[u8]) -> Verdict {
             header.tensor_bytes(),
             header.truncated_data(),
         );
-        let weights = Weights::of(header);
-        for layers in [None, Some(0), Some(3), Some(u64::MAX)] {
-            let _ = weights.placement(layers, ExpertsOnCpu::Unknown);
-            let _ = weights.placement(layers, ExpertsOnCpu::All);
+        let offloads = [None, Some(0), Some(3), Some(u64::MAX)].map(|gpu_layers| Offload {
+            gpus: 1,
+            gpu_layers,
+            ..Offload::default()
+        });
+        for offload in &offloads {
+            let devices = placement::place([header], offload).devices;
+            assert!(
+                devices.gpu.low <= devices.gpu.high,
+                "a range from high to low"
+            );
         }
         for context in [None, Some(0), Some(4096), Some(u64::MAX)] {
             let settings = KvSettings {
@@ -99,7 +115,13 @@ pub fn gguf(input: &[u8]) -> Verdict {
             };
             if let Ok(estimate) = kv::estimate(header, &settings) {
                 assert!(estimate.low <= estimate.high, "a range from high to low");
-                let _ = estimate.placement(Some(2));
+                for offload in &offloads {
+                    let devices = placement::cache(&estimate, offload).devices;
+                    assert!(
+                        devices.gpu.low <= devices.gpu.high && devices.gpu.high <= estimate.high,
+                        "more on the GPU than there is"
+                    );
+                }
             }
             let _ = kv::estimate(header, &KvSettings::default());
         }
@@ -145,9 +167,10 @@ pub fn formats(input: &[u8]) -> Verdict {
     verdict
 }
 
-/// What is kept of a model server's reply, by every question in its turn.
+/// What is kept of a model server's reply, by every question in its turn, and what each server's rules make of it.
 pub fn http_body(input: &[u8]) -> Verdict {
     let mut verdict = Verdict::Refused;
+    let _ = collect::servers_that_read(input);
     for endpoint in Endpoint::ALL {
         let kept = endpoint.kept(input);
         for name in kept.keys() {
@@ -181,10 +204,82 @@ fn is_of(name: &str, path: &str) -> bool {
             .is_some_and(|more| plain.ends_with("[]") && (more.is_empty() || more.starts_with('.')))
 }
 
+/// Logs of model programs: what is kept of them, and what that tells.
+pub fn logs(input: &[u8]) -> Verdict {
+    let kept = logs::kept(input);
+    check_kept(&kept);
+    let told = collect::logs::told_by_bytes(input);
+    for adapter in apps::built_in() {
+        let filter = AppFilter::new(&adapter);
+        check_kept(&filter.map_or_else(Vec::new, |filter| filter.kept(input)));
+    }
+    assert!(
+        told.is_empty() || !kept.is_empty(),
+        "nothing was kept and told"
+    );
+    if kept.is_empty() {
+        Verdict::Refused
+    } else {
+        Verdict::Accepted
+    }
+}
+
+/// Of a log only numbers, words, paths and names are kept, so many of them, and a recording holds them whole.
+fn check_kept(kept: &[KeptLine]) {
+    assert!(kept.len() <= logs::MAX_KEPT_LINES, "more lines than may be");
+    for field in kept.iter().flat_map(|line| &line.fields) {
+        let text = field.text();
+        assert!(!text.contains(char::is_control), "a control character");
+        let fits = match field {
+            Field::Name(name) => name.len() <= logs::MAX_NAME_BYTES && !name.contains(' '),
+            Field::Number(number) => number.bytes().all(|b| b.is_ascii_digit() || b == b'.'),
+            Field::Word(_) | Field::Path(_) => true,
+        };
+        assert!(fits, "{field:?} is not what it says");
+    }
+    let json = serde_json::to_string(kept);
+    let back = json.and_then(|json| serde_json::from_str::<Vec<KeptLine>>(&json));
+    assert!(
+        back.is_ok_and(|back| back == kept),
+        "it is not recorded whole"
+    );
+}
+
+/// Adapters as people write them, and the settings of the applications they describe.
+pub fn adapters(input: &[u8]) -> Verdict {
+    for key in [
+        "selected_model",
+        "settings.selected_model",
+        "General.userDefaultModel",
+    ] {
+        for format in [SettingsFormat::Json, SettingsFormat::Ini] {
+            let Some(value) = apps::setting(format, key, input) else {
+                continue;
+            };
+            let fits = value.len() <= MAX_SETTING_BYTES && !value.contains(char::is_control);
+            assert!(fits, "a setting that is not fit for a terminal");
+        }
+    }
+    let text = String::from_utf8_lossy(input);
+    let parsed = apps::parse("x.toml", &text);
+    if let Ok(adapter) = &parsed {
+        let filter = AppFilter::new(adapter);
+        assert_eq!(
+            filter.is_some(),
+            adapter.log.is_some(),
+            "a pattern that does not compile"
+        );
+        // Its own text holds what its lines contain, so that patterns are tried.
+        check_kept(&filter.map_or_else(Vec::new, |filter| filter.kept(input)));
+    }
+    Verdict::of(&parsed)
+}
+
 /// The redaction of GGUF headers: the reader must come to the same end over what it lets through.
 pub fn redaction(input: &[u8]) -> Verdict {
     let plain = gguf::read_header(&mut { input });
-    let mut machine = raw::capture::RedactingMachine::new(OneFile::new(input), Redaction::Strict);
+    let mut machine =
+        raw::capture::RedactingMachine::new(Synthetic::new(OneFile(input)), Redaction::Strict);
     let (root, path) = (Root::Host, model::Text::from("/m/x.gguf"));
     let _ = machine.post(&Question::Stat {
         root,
@@ -257,57 +352,29 @@ pub fn capture(input: &[u8]) -> Verdict {
 }
 
 /// A machine that has nothing but one file.
-struct OneFile<'a> {
-    file: &'a [u8],
-    facts: MachineFacts,
-}
+struct OneFile<'a>(&'a [u8]);
 
-impl<'a> OneFile<'a> {
-    fn new(file: &'a [u8]) -> Self {
-        let facts = MachineFacts {
-            os: "none".into(),
-            origin: model::Origin {
-                kind: model::OriginKind::Synthetic,
-                note: None,
-            },
-            clock_ticks: 100,
-            privileged: None,
-            settings: raw::Settings::default(),
-            nvml_names: Vec::new(),
-        };
-        Self { file, facts }
-    }
-}
-
-impl Machine for OneFile<'_> {
-    fn facts(&self) -> &MachineFacts {
-        &self.facts
+impl Script for OneFile<'_> {
+    fn now(&self) -> Stamp {
+        Stamp {
+            mono_ns: 0,
+            wall_us: 0,
+        }
     }
 
-    fn begin_tick(&mut self, _: &TickPlan) -> Result<Tick, Ended> {
-        Err(Ended)
-    }
-
-    fn nvml(&mut self) -> Published<raw::nvml::NvmlSweep> {
-        Published::NotAsked
-    }
-
-    fn inline(&mut self, _: &Inline) -> Answer<Reply> {
-        Err(Gap::NotPresent)
-    }
-
-    fn post(&mut self, question: &Question) -> Answer<Reply> {
-        let value = match question {
+    fn post(&mut self, question: &Question) -> Result<Reply, Gap> {
+        let file = &mut self.0;
+        Ok(match question {
             Question::Stat { .. } => Reply::Meta(FileMeta {
-                dev: 1,
-                ino: 1,
-                size: ReadAt::len(&self.file),
-                mtime_ns: 0,
+                dev: Some(1),
+                ino: Some(1),
+                size: ReadAt::len(file),
+                mtime_ns: Some(0),
             }),
             Question::File { offset, len, .. } => {
-                let len = usize::try_from(*len).unwrap_or(0).min(self.file.len());
+                let len = usize::try_from(*len).unwrap_or(0).min(file.len());
                 let mut bytes = vec![0; len];
-                let count = self.file.read_at(*offset, &mut bytes).unwrap_or(0);
+                let count = file.read_at(*offset, &mut bytes).unwrap_or(0);
                 bytes.truncate(count);
                 Reply::Bytes(bytes.into())
             }
@@ -318,17 +385,10 @@ impl Machine for OneFile<'_> {
                 big_endian,
                 ..
             } => {
-                let end = skip_strings(&mut self.file, *offset, *count, *length_bytes, *big_endian);
+                let end = skip_strings(file, *offset, *count, *length_bytes, *big_endian);
                 Reply::End(end.map_err(|_| Gap::Malformed)?)
             }
             _ => return Err(Gap::NotPresent),
-        };
-        Ok(Stamped {
-            at: Stamp {
-                mono_ns: 0,
-                wall_us: 0,
-            },
-            value,
         })
     }
 }

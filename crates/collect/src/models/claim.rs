@@ -13,12 +13,6 @@ use model::{
 pub(super) enum Named {
     /// A file, by its path as the process sees it.
     File(Text),
-    /// A blob, by its SHA-256 in hexadecimal: joined to a file that carries that name.
-    #[allow(
-        dead_code,
-        reason = "servers tell no digests of files; logs and stores of blobs do"
-    )]
-    Blob(Text),
     /// An identifier of the source's own: joined to a model that a store calls exactly that.
     Id(Text),
     /// The one model of the process, whichever that is; joined to none where there are several.
@@ -95,10 +89,6 @@ impl Named {
     pub(super) fn is(&self, target: &Target<'_>, of: usize) -> bool {
         match self {
             Self::File(path) => target.paths.contains(path),
-            Self::Blob(digest) => target
-                .paths
-                .iter()
-                .any(|path| blob_digest(path) == Some(digest)),
             Self::Id(id) => target.store_names.contains(id),
             Self::TheOnly => of == 1,
         }
@@ -108,19 +98,10 @@ impl Named {
     pub(super) fn label(&self) -> Option<Text> {
         match self {
             Self::File(path) => Some(path.rsplit('/').next().unwrap_or(path).into()),
-            Self::Blob(digest) => {
-                Some(format!("blob {}", digest.get(..12).unwrap_or(digest)).into())
-            }
             Self::Id(id) => Some(id.clone()),
             Self::TheOnly => None,
         }
     }
-}
-
-/// The SHA-256 that a blob of a store is named by.
-fn blob_digest(path: &str) -> Option<&str> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    formats::names::content_hash(name).filter(|digest| digest.len() == 64)
 }
 
 #[cfg(test)]
@@ -133,8 +114,7 @@ mod tests {
 
     #[test]
     fn a_claim_joins_by_what_it_names_and_by_nothing_else() {
-        let digest = "ab".repeat(32);
-        let paths = texts(&["/models/a.gguf", &format!("/blobs/sha256-{digest}")]);
+        let paths = texts(&["/models/a.gguf", "/blobs/sha256-abab"]);
         let store_names = texts(&["llama3.2:3b"]);
         let target = Target {
             paths: &paths,
@@ -143,8 +123,6 @@ mod tests {
         for (named, joins) in [
             (Named::File("/models/a.gguf".into()), true),
             (Named::File("/other/a.gguf".into()), false),
-            (Named::Blob(digest.into()), true),
-            (Named::Blob("cd".repeat(32).into()), false),
             (Named::Id("llama3.2:3b".into()), true),
             (Named::Id("llama3.2".into()), false),
             (Named::Id("a.gguf".into()), false),

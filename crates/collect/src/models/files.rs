@@ -58,8 +58,16 @@ struct Entry {
 #[derive(Default)]
 pub(super) struct Files {
     entries: BTreeMap<(Root, Text), Entry>,
-    headers: HashMap<FileMeta, (Outcome, Stamp)>,
+    headers: HashMap<Content, (Outcome, Stamp)>,
     tick: u64,
+}
+
+/// What a header is of: a file, by all ways that lead to it; where nothing identifies it, by this way alone.
+type Content = (FileMeta, Option<(Root, Text)>);
+
+fn content(meta: FileMeta, root: Root, path: &Text) -> Content {
+    let way = || (root, path.clone());
+    (meta, (!meta.is_identity()).then(way))
 }
 
 /// What is known of a file now.
@@ -79,14 +87,19 @@ impl Files {
         let tick = self.tick;
         self.entries.retain(|_, entry| entry.seen == tick);
         if self.headers.len() > MAX_HEADERS {
-            let used: Vec<FileMeta> = self
-                .entries
-                .values()
-                .filter_map(|e| meta(&e.meta).ok())
-                .map(|(m, _)| m)
+            let entries = self.entries.iter();
+            let used: Vec<Content> = entries
+                .filter_map(|((root, path), it)| Some((root, path, meta(&it.meta).ok()?.0)))
+                .map(|(root, path, meta)| content(meta, *root, path))
                 .collect();
-            self.headers.retain(|meta, _| used.contains(meta));
+            self.headers.retain(|content, _| used.contains(content));
         }
+    }
+
+    /// How many headers are kept.
+    #[cfg(test)]
+    pub(super) fn headers_known(&self) -> usize {
+        self.headers.len()
     }
 
     /// Whether an answer about a file is outstanding.
@@ -128,14 +141,15 @@ impl Files {
                 };
             }
         };
-        let outcome = match self.headers.get(&found.0) {
+        let content = content(found.0, root, path);
+        let outcome = match self.headers.get(&content) {
             Some((outcome, at)) => {
                 entry.reading = None;
                 Ok((outcome.clone(), *at))
             }
             None => match entry.read(machine, root, path, found.0, now) {
                 Ok(outcome) => {
-                    self.headers.insert(found.0, (outcome.clone(), now));
+                    self.headers.insert(content, (outcome.clone(), now));
                     Ok((outcome, now))
                 }
                 Err(gap) => Err(gap),

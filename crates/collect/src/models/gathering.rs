@@ -172,7 +172,7 @@ fn spread_deletion(candidates: &mut [Candidate]) {
 }
 
 /// Looks at every candidate's file and joins the evidence about one file: by device and inode
-/// where they could be read, else by path. Never by a similar name.
+/// where they could be read, else by path alone. Never by a similar name.
 pub(super) fn gather(
     files: &mut Files,
     machine: &mut dyn Machine,
@@ -215,7 +215,7 @@ pub(super) fn gather(
         let meta = look.meta.ok().map(|(meta, _)| meta);
         let same_file = gathered
             .iter_mut()
-            .find(|g| meta.is_some() && g.meta == meta);
+            .find(|g| meta.is_some_and(|meta| meta.is_identity()) && g.meta == meta);
         match same_file {
             Some(known) => {
                 // A store's blob is mapped by its hash; the name somebody gave it tells more.

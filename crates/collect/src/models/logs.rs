@@ -304,7 +304,7 @@ struct Log<'a> {
 
 impl<'a> Log<'a> {
     fn new(path: &str, excerpt: &LogExcerpt, at: Stamp, around: Around<'a>) -> Self {
-        let written = excerpt.file.map(|file| file.mtime_ns / 1_000);
+        let written = excerpt.file.and_then(|file| Some(file.mtime_ns? / 1_000));
         Self {
             name: path.rsplit('/').next().unwrap_or(path).into(),
             at,

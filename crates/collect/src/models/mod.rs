@@ -1,6 +1,7 @@
 //! What a process works with: model files and how we know, runtimes, category, parts of the memory.
 
 mod apps;
+mod building;
 mod catalogue;
 mod category;
 mod claim;
@@ -31,4 +32,5 @@ pub(crate) use logs::Around;
 pub(crate) use memory::{Arithmetic, Role};
 pub(crate) use named_file::{NamedFile, Unread};
 pub(crate) use runtimes::no_runtimes;
+pub use servers::servers_that_read;
 pub(crate) use shards::Shards;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use model::{Gap, Origin, OriginKind, Stamp, Text};
+use model::{Gap, Stamp, Text};
 use raw::nvml::{
     CallAnswer, DeviceCall, DeviceSweep, Groups, Library, NO_INSTANCE, NvmlSweep, Output,
     ProcessRow, SystemCall, code, succeeded,
 };
 use raw::{
-    Answer, Ended, FileMeta, Inline, Machine, MachineFacts, Published, Question, Reply, Settings,
-    Stamped, Tick, TickPlan,
+    Answer, Ended, FileMeta, Inline, Machine, MachineFacts, Published, Question, Reply, Stamped,
+    Tick, TickPlan,
 };
 
 /// The process.
@@ -48,15 +48,8 @@ impl Memory {
     pub(crate) fn new(model: String, header: Vec<u8>, file_len: u64) -> Self {
         Self {
             facts: MachineFacts {
-                os: "linux".into(),
-                origin: Origin {
-                    kind: OriginKind::Synthetic,
-                    note: None,
-                },
-                clock_ticks: 100,
                 privileged: Some(false),
-                settings: Settings::default(),
-                nvml_names: Vec::new(),
+                ..MachineFacts::synthetic()
             },
             model,
             command_line: String::new(),
@@ -185,10 +178,10 @@ impl Machine for Memory {
             Question::Listeners(_) => Reply::Listeners(Vec::new()),
             Question::UserName(_) => Reply::text("user"),
             Question::Stat { path, .. } if **path == *self.model => Reply::Meta(FileMeta {
-                dev: 1,
-                ino: 7,
+                dev: Some(1),
+                ino: Some(7),
                 size: self.file_len,
-                mtime_ns: 0,
+                mtime_ns: Some(0),
             }),
             Question::File {
                 path, offset, len, ..

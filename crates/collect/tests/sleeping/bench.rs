@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use model::{Gap, Origin, OriginKind, Stamp};
+use model::{Gap, Stamp};
 use raw::nvml::{
     CallAnswer, DeviceCall, DeviceSweep, Groups, Library, NvmlPlan, NvmlSweep, Output, ProcessRow,
     SystemCall, code,
 };
 use raw::{
-    Answer, Ended, Inline, Machine, MachineFacts, Published, Question, Reply, Settings, Stamped,
-    Tick, TickPlan,
+    Answer, Ended, Inline, Machine, MachineFacts, Published, Question, Reply, Stamped, Tick,
+    TickPlan,
 };
 
 pub(super) const SECOND_NS: u64 = 1_000_000_000;
@@ -81,15 +81,9 @@ impl Bench {
     pub(super) fn new(cards: Vec<Card>) -> Self {
         Self {
             facts: MachineFacts {
-                os: "linux".into(),
-                origin: Origin {
-                    kind: OriginKind::Synthetic,
-                    note: None,
-                },
-                clock_ticks: 100,
                 privileged: Some(false),
-                settings: Settings::default(),
                 nvml_names: vec!["libnvidia-ml.so.1".into()],
+                ..MachineFacts::synthetic()
             },
             slots: (0..cards.len()).collect(),
             cards,

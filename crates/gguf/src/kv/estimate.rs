@@ -2,7 +2,6 @@
 
 use crate::header::Header;
 use crate::range::Range;
-use crate::weights::{Placement, is_on_gpu};
 
 use super::assumption::Assumption;
 use super::cells::{Cells, Request};
@@ -71,32 +70,6 @@ impl KvEstimate {
     /// Both bounds.
     pub fn range(&self) -> Range {
         Range::between(self.low, self.high)
-    }
-
-    /// Where it is with `-ngl gpu_layers`, `None` if not known: each layer's on the layer's device. With
-    /// `--no-kv-offload` all of it is on the CPU.
-    pub fn placement(&self, gpu_layers: Option<u64>) -> Placement {
-        let Some(gpu_layers) = gpu_layers else {
-            let either = Range::between(0, self.high);
-            return Placement {
-                gpu: either,
-                cpu: either,
-            };
-        };
-        let count = u64::try_from(self.layers.len()).unwrap_or(u64::MAX);
-        let mut placement = Placement {
-            gpu: Range::exact(0),
-            cpu: Range::exact(0),
-        };
-        for (number, bytes) in (0_u64..).zip(&self.layers) {
-            let side = if is_on_gpu(number, count, gpu_layers) {
-                &mut placement.gpu
-            } else {
-                &mut placement.cpu
-            };
-            *side = side.plus(*bytes);
-        }
-        placement
     }
 }
 

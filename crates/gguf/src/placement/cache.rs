@@ -1,6 +1,7 @@
 //! Caches and states on devices.
 
 use crate::kv::{CacheKind, KvEstimate};
+use crate::range::Range;
 
 use super::device::Devices;
 use super::offload::{Layout, Offload};
@@ -20,19 +21,20 @@ pub struct CachePlan {
 pub fn cache(estimate: &KvEstimate, offload: &Offload) -> CachePlan {
     let count = u64::try_from(estimate.layers.len()).unwrap_or(u64::MAX);
     let layout = Layout::of(count, offload);
-    let placed = |layers: &[crate::Range]| {
+    let placed = |layers: &[Range], whole: Range| {
         let mut devices = Devices::new(offload.gpus);
         for (number, bytes) in (0_u64..).zip(layers) {
             devices.add(offload.cache_home(layout.layer(number)), *bytes);
         }
+        devices.within(whole);
         devices
     };
     CachePlan {
-        devices: placed(&estimate.layers),
+        devices: placed(&estimate.layers, estimate.range()),
         parts: estimate
             .parts
             .iter()
-            .map(|part| (part.kind, placed(&part.by_layer)))
+            .map(|part| (part.kind, placed(&part.by_layer, part.bytes)))
             .collect(),
     }
 }

@@ -72,6 +72,22 @@ impl Devices {
         }
     }
 
+    /// Narrows what was added up from parts to what the `whole` of them can be. The bounds of parts are of different
+    /// choices of settings, so that their sums are of none.
+    pub(crate) fn within(&mut self, whole: Range) {
+        for range in self.gpus.iter_mut().chain([&mut self.gpu, &mut self.cpu]) {
+            range.high = range.high.min(whole.high);
+        }
+        // What is not on one side is on the other.
+        let (gpu, cpu) = (self.gpu, self.cpu);
+        let rest = |other: Range| whole.low.saturating_sub(other.high);
+        self.gpu.low = gpu.low.max(rest(cpu)).min(gpu.high);
+        self.cpu.low = cpu.low.max(rest(gpu)).min(cpu.high);
+        if let [only] = self.gpus.as_mut_slice() {
+            *only = self.gpu;
+        }
+    }
+
     fn each(&mut self, bytes: Range) {
         for gpu in &mut self.gpus {
             *gpu = gpu.plus(bytes);

@@ -2,9 +2,9 @@
 
 use gguf::compute::{self, LogitRows};
 use gguf::kv::{Era, KvSettings, estimate, estimate_prediction};
-use gguf::limits::MAX_REQUESTED_BYTES;
+use gguf::limits::{MAX_LAYERS, MAX_REQUESTED_BYTES};
 use gguf::placement::{Offload, Repack, Split, cache, place, read_mapping};
-use gguf::weights::{ExpertsOnCpu, Weights, bytes_outside};
+use gguf::weights::{Weights, bytes_outside};
 use gguf::{Header, ShardName, skip_strings};
 use proptest::prelude::*;
 
@@ -28,15 +28,11 @@ fn ask(header: &Header) {
     let weights = Weights::of(header);
     let estimates = [KvSettings::default(), KvSettings::llama_server_defaults()]
         .map(|settings| estimate(header, &settings));
-    for layers in [None, Some(0), Some(3), Some(u64::MAX)] {
-        let _ = weights.placement(layers, ExpertsOnCpu::Unknown);
-        for estimate in estimates.iter().flatten() {
-            assert!(estimate.low <= estimate.high);
-            let _ = estimate.placement(layers);
-        }
-    }
+    assert!(weights.layers.len() <= usize::try_from(MAX_LAYERS).unwrap());
     for (gpus, gpu_layers, repack) in [
         (0, None, Repack::Unknown),
+        (1, None, Repack::Unknown),
+        (1, Some(0), Repack::Unknown),
         (1, Some(3), Repack::Avx2),
         (3, Some(u64::MAX), Repack::Neon),
     ] {
@@ -50,7 +46,11 @@ fn ask(header: &Header) {
         let plan = place([header], &offload);
         assert!(plan.devices.gpu.low <= plan.devices.gpu.high);
         for estimate in estimates.iter().flatten() {
-            let _ = cache(estimate, &offload);
+            assert!(estimate.low <= estimate.high);
+            let devices = cache(estimate, &offload).devices;
+            for range in devices.gpus.iter().chain([&devices.gpu, &devices.cpu]) {
+                assert!(range.low <= range.high && range.high <= estimate.high);
+            }
         }
     }
     let settings = KvSettings {

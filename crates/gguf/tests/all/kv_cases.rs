@@ -1,6 +1,7 @@
 //! What llama.cpp logged for its caches, case by case.
 
 use gguf::kv::{CacheKind, CacheType, KvSettings, WhyNot, estimate};
+use gguf::placement::{Offload, cache};
 
 use crate::fixtures::header;
 
@@ -228,7 +229,12 @@ fn each_layer_has_its_cache_on_its_device() {
         ("qwen3moe-q4_0", "-c 4096 -np 1", 99, 0, 600),
     ] {
         let estimate = estimate(&header(name), &settings(flags)).unwrap();
-        let placement = estimate.placement(Some(gpu_layers));
+        let offload = Offload {
+            gpus: 1,
+            gpu_layers: Some(gpu_layers),
+            ..Offload::default()
+        };
+        let placement = cache(&estimate, &offload).devices;
         assert!(
             prints_as(placement.cpu.low, cpu),
             "{name} {gpu_layers}: {placement:?}"

@@ -2,6 +2,7 @@
 
 use gguf::Range;
 use gguf::kv::{Assumption, KvSettings, WhyNot, estimate};
+use gguf::placement::{Offload, cache};
 
 use crate::builder::Builder;
 use crate::fixtures::header;
@@ -187,7 +188,24 @@ fn nothing_known_is_all_assumed() {
     for assumption in &estimate.assumptions {
         assert!(!assumption.to_string().is_empty());
     }
-    let placement = estimate.placement(None);
-    assert_eq!(placement.gpu, Range::between(0, estimate.high));
-    assert_eq!(placement.cpu, placement.gpu);
+    // No more than all of it: the most of each layer is of different settings, 69,861,376 together.
+    let offload = Offload {
+        gpus: 1,
+        gpu_layers: None,
+        ..Offload::default()
+    };
+    let devices = cache(&estimate, &offload).devices;
+    assert_eq!(estimate.high, 69_206_016);
+    assert_eq!(devices.gpu, Range::between(0, estimate.high));
+    assert_eq!(devices.cpu, devices.gpu);
+    assert_eq!(devices.gpus, [devices.gpu]);
+    let all = Offload {
+        gpu_layers: Some(u64::MAX),
+        ..offload
+    };
+    let devices = cache(&estimate, &all).devices;
+    assert_eq!(
+        (devices.gpu, devices.cpu),
+        (estimate.range(), Range::exact(0))
+    );
 }

@@ -1,7 +1,8 @@
 //! Where weights lie, against what llama.cpp logged.
 
 use gguf::Range;
-use gguf::weights::{ExpertsOnCpu, Weights, bytes_outside, is_on_gpu};
+use gguf::placement::{Devices, Offload, Overrides, Repack, place};
+use gguf::weights::{ExpertsOnCpu, Weights, bytes_outside};
 
 use crate::builder::Builder;
 use crate::fixtures::header;
@@ -9,6 +10,20 @@ use crate::fixtures::header;
 /// Hundredths of a MiB, as llama.cpp rounds them in its log.
 fn hundredths(bytes: u64) -> u64 {
     (bytes * 100 + (1 << 19)) >> 20
+}
+
+/// With `-ngl gpu_layers` on one GPU, nothing repacked.
+fn placed(name: &str, gpu_layers: u64, experts: ExpertsOnCpu) -> Devices {
+    let mut overrides = Overrides::default();
+    overrides.push_experts(experts);
+    let offload = Offload {
+        gpus: 1,
+        gpu_layers: Some(gpu_layers),
+        repack: Repack::Off,
+        overrides,
+        ..Offload::default()
+    };
+    place([&header(name)], &offload).devices
 }
 
 /// Vulkan build, October 2026: `-ngl`, and the GPU's "model buffer size" in hundredths of a MiB.
@@ -23,7 +38,7 @@ fn weights_on_the_gpu_are_those_llama_cpp_logged() {
         ("lfm2-f16", 4, 376),
         ("qwen3moe-q4_0", 99, 319),
     ] {
-        let placement = Weights::of(&header(name)).placement(Some(gpu_layers), ExpertsOnCpu::None);
+        let placement = placed(name, gpu_layers, ExpertsOnCpu::None);
         let (low, high) = (
             hundredths(placement.gpu.low),
             hundredths(placement.gpu.high),
@@ -44,21 +59,26 @@ fn all_weights_are_on_the_cpu_without_gpu_layers() {
         ("gemma3-q8_0", 696),
     ] {
         let weights = Weights::of(&header(name));
-        let placement = weights.placement(Some(0), ExpertsOnCpu::None);
+        let placement = placed(name, 0, ExpertsOnCpu::None);
         assert_eq!(placement.gpu, Range::exact(0));
         assert_eq!(placement.cpu, Range::exact(weights.total));
         assert_eq!(hundredths(weights.total), expected, "{name}");
     }
 }
 
+/// Which weights a build repacks depends on the processor; a tied embedding that is repacked to multiply with stays as it
+/// is to look up in.
 #[test]
-fn the_output_counts_as_a_layer() {
-    assert!(!is_on_gpu(3, 4, 0));
-    assert!(!is_on_gpu(3, 4, 1));
-    assert!(is_on_gpu(3, 4, 2));
-    assert!(!is_on_gpu(2, 4, 2));
-    assert!(is_on_gpu(0, 4, 5));
-    assert!(is_on_gpu(0, 4, u64::MAX));
+fn a_tied_embedding_may_be_in_system_memory_twice_where_repacking_is_unknown() {
+    let offload = Offload {
+        gpus: 1,
+        gpu_layers: Some(0),
+        ..Offload::default()
+    };
+    let cpu = place([&header("gemma3-q8_0")], &offload).devices.cpu;
+    assert_eq!(cpu, Range::between(7_298_048, 7_437_312));
+    let cpu = place([&header("llama-f16")], &offload).devices.cpu;
+    assert!(cpu.is_exact());
 }
 
 /// What stayed mapped of llama-big, by `-ngl`, and the GPU's "model buffer size" in hundredths of a MiB.
@@ -86,7 +106,7 @@ fn what_is_no_longer_mapped_is_on_the_gpu() {
 fn tied_embeddings_exist_twice_when_offloaded() {
     let weights = Weights::of(&header("gemma3-q8_0"));
     assert!(weights.tied);
-    let placement = weights.placement(Some(99), ExpertsOnCpu::None);
+    let placement = placed("gemma3-q8_0", 99, ExpertsOnCpu::None);
     assert_eq!(
         placement.gpu.low + placement.cpu.low,
         weights.total + weights.token_embedding
@@ -95,22 +115,11 @@ fn tied_embeddings_exist_twice_when_offloaded() {
 }
 
 #[test]
-fn unknown_gpu_layers_span_everything() {
-    let weights = Weights::of(&header("llama-f16"));
-    let placement = weights.placement(None, ExpertsOnCpu::None);
-    assert_eq!(
-        placement.gpu,
-        Range::between(0, weights.total - weights.input)
-    );
-    assert_eq!(placement.cpu, Range::between(weights.input, weights.total));
-}
-
-#[test]
 fn experts_can_stay_on_the_cpu() {
     let weights = Weights::of(&header("qwen3moe-q4_0"));
     let experts: u64 = weights.layers.iter().map(|layer| layer.experts).sum();
     assert_eq!(experts, 6 * 3 * 147_456);
-    let gpu = |experts| weights.placement(Some(99), experts).gpu;
+    let gpu = |experts| placed("qwen3moe-q4_0", 99, experts).gpu;
     let all = gpu(ExpertsOnCpu::None).low;
     assert_eq!(gpu(ExpertsOnCpu::All), Range::exact(all - experts));
     assert_eq!(

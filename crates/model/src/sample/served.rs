@@ -216,7 +216,7 @@ fn painter() -> Process {
     ];
     it.models = vec![flux];
     it.segments_reported = vec![
-        reported("m1", SegmentKind::Pool, 6_016, Placement::Gpu, Some(0)),
+        reported("m1", SegmentKind::Allocator, 6_016, Placement::Gpu, Some(0)),
         reported("m1", SegmentKind::Total, 6_912, Placement::Unknown, None),
     ];
     with_receipts(it, &[(0, Some(Bytes::mib(6_400)))])

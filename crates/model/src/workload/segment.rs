@@ -26,8 +26,10 @@ pub enum SegmentKind {
     Adapter,
     /// Captured graphs of the runtime.
     Graphs,
-    /// What the runtime has reserved and not itemised, such as an allocator's pool.
+    /// What the runtime has reserved beside the weights and not itemised, such as a pool for caches.
     Pool,
+    /// What the allocator of a framework has reserved: contains the tensors of what it loaded.
+    Allocator,
     /// The whole of a model as its server counts it: contains the other parts.
     Total,
 }
@@ -47,6 +49,7 @@ impl SegmentKind {
             Self::Adapter => "adapter",
             Self::Graphs => "graphs",
             Self::Pool => "pool",
+            Self::Allocator => "allocator",
             Self::Total => "total",
         }
     }
@@ -65,6 +68,7 @@ impl SegmentKind {
             Self::Adapter => "adapter",
             Self::Graphs => "graphs",
             Self::Pool => "pool",
+            Self::Allocator => "allocator",
             Self::Total => "all of it",
         }
     }
@@ -83,6 +87,7 @@ impl SegmentKind {
             Self::Adapter => 'A',
             Self::Graphs => 'G',
             Self::Pool => 'L',
+            Self::Allocator => 'R',
             Self::Total => 'T',
         }
     }

@@ -321,6 +321,7 @@ fn item(line: &Line, several: Several, cell: &Cell) -> (String, Option<u64>) {
     let contained = match line.kind {
         SegmentKind::KvUsed => Some("part of KV"),
         SegmentKind::Total => Some("contains the parts"),
+        _ if line.standing == Standing::Contained => Some("part of allocator"),
         _ => None,
     };
     let explained = known

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::machine::{MachineFacts, Settings};
 use crate::source::drm::DrmHeader;
 use crate::source::nvml::{CallAnswer, Library, SweepHeader};
-use crate::source::reads::Reply;
+use crate::source::replies::Reply;
 
 /// Name and version of the format; the number changes when old readers could misread it.
 pub const FORMAT: &str = "gputaskman.capture/1";

@@ -10,7 +10,8 @@ use super::limits;
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
 use crate::source::drm::DrmSweep;
 use crate::source::nvml::NvmlSweep;
-use crate::source::reads::{Inline, Question, Reply};
+use crate::source::reads::{Inline, Question};
+use crate::source::replies::Reply;
 
 /// Writes a capture line by line. A failed write stops the recording, never the monitor; the error
 /// is kept for whoever asks.

@@ -17,7 +17,8 @@ use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, T
 use crate::source::drm::DrmSweep;
 use crate::source::logs::Field;
 use crate::source::nvml::{CallAnswer, DeviceCall, InstanceCall, NvmlSweep, Output};
-use crate::source::reads::{HttpReply, Inline, Question, Reply};
+use crate::source::reads::{Inline, Question};
+use crate::source::replies::{HttpReply, Reply};
 
 /// A machine seen through stand-ins.
 pub struct RedactingMachine<M> {

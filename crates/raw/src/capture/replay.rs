@@ -10,7 +10,8 @@ use super::load::{Capture, Recorded};
 use crate::machine::{Answer, Ended, Machine, MachineFacts, Published, Stamped, Tick, TickPlan};
 use crate::source::drm::DrmSweep;
 use crate::source::nvml::{CallAnswer, Library, NvmlSweep};
-use crate::source::reads::{Inline, Question, Reply};
+use crate::source::reads::{Inline, Question};
+use crate::source::replies::Reply;
 
 type SourceAndQuestion = (Box<str>, Box<str>);
 

@@ -11,7 +11,7 @@ use model::{Gap, Stamp, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Answer;
-use crate::source::reads::Reply;
+use crate::source::replies::Reply;
 
 pub use known::known_lines;
 

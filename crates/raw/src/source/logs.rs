@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use lines::{MAX_LINE_BYTES, Stripped, stripped, wall_us};
 pub use scan::MAX_NAME_BYTES;
 
-use super::reads::FileMeta;
+use super::replies::FileMeta;
 use scan::Fields;
 
 /// Bytes read from the end of a log. A load of a model prints about 40 KiB at its most talkative level.

@@ -9,4 +9,5 @@ pub mod model_files;
 pub mod networks;
 pub mod nvml;
 pub mod reads;
+pub mod replies;
 pub mod stores;

@@ -4,7 +4,8 @@
 use model::Text;
 use serde::{Deserialize, Serialize};
 
-use super::reads::{Listener, ProcessRef};
+use super::reads::ProcessRef;
+use super::replies::Listener;
 
 /// The network namespace of a process.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]

@@ -2,12 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use model::{Gap, Origin, OriginKind, Stamp};
+use model::{Gap, Stamp};
 use raw::capture::{RedactingMachine, Redaction};
-use raw::nvml::NvmlSweep;
 use raw::{
-    Answer, Ended, HttpReply, Inline, Machine, MachineFacts, ProcessRef, Published, Question,
-    Reply, Root, Settings, Stamped, Tick, TickPlan,
+    Answer, HttpReply, Inline, Machine, ProcessRef, Question, Reply, Root, Script, Synthetic,
 };
 
 pub(crate) const LEVELS: [Redaction; 2] = [Redaction::Paths, Redaction::Strict];
@@ -19,71 +17,41 @@ const WHO: ProcessRef = ProcessRef {
 
 /// Gives this to every question, and keeps which file was asked for.
 struct Parrot {
-    facts: MachineFacts,
     reply: Reply,
     asked: Arc<Mutex<String>>,
 }
 
-impl Machine for Parrot {
-    fn facts(&self) -> &MachineFacts {
-        &self.facts
+impl Script for Parrot {
+    fn now(&self) -> Stamp {
+        Stamp {
+            mono_ns: 1,
+            wall_us: 1,
+        }
     }
 
-    fn begin_tick(&mut self, _: &TickPlan) -> Result<Tick, Ended> {
-        Err(Ended)
+    fn inline(&mut self, _: &Inline) -> Result<Reply, Gap> {
+        Ok(self.reply.clone())
     }
 
-    fn nvml(&mut self) -> Published<NvmlSweep> {
-        panic!("nobody asks")
-    }
-
-    fn inline(&mut self, _: &Inline) -> Answer<Reply> {
-        Ok(stamped(self.reply.clone()))
-    }
-
-    fn post(&mut self, question: &Question) -> Answer<Reply> {
+    fn post(&mut self, question: &Question) -> Result<Reply, Gap> {
         if let Question::Stat { path, .. } = question {
             *self.asked.lock().unwrap() = path.to_string();
             return Err(Gap::Permission);
         }
-        Ok(stamped(self.reply.clone()))
+        Ok(self.reply.clone())
     }
 }
 
-const fn stamped(value: Reply) -> Stamped<Reply> {
-    Stamped {
-        at: Stamp {
-            mono_ns: 1,
-            wall_us: 1,
-        },
-        value,
-    }
-}
-
-fn machine(reply: Reply, level: Redaction) -> RedactingMachine<Parrot> {
+fn machine(reply: Reply, level: Redaction) -> RedactingMachine<Synthetic<Parrot>> {
     noting(reply, level, Arc::default())
 }
 
-fn noting(reply: Reply, level: Redaction, asked: Arc<Mutex<String>>) -> RedactingMachine<Parrot> {
-    let facts = MachineFacts {
-        os: "linux".into(),
-        origin: Origin {
-            kind: OriginKind::Synthetic,
-            note: None,
-        },
-        clock_ticks: 100,
-        privileged: None,
-        settings: Settings::default(),
-        nvml_names: Vec::new(),
-    };
-    RedactingMachine::new(
-        Parrot {
-            facts,
-            reply,
-            asked,
-        },
-        level,
-    )
+fn noting(
+    reply: Reply,
+    level: Redaction,
+    asked: Arc<Mutex<String>>,
+) -> RedactingMachine<Synthetic<Parrot>> {
+    RedactingMachine::new(Synthetic::new(Parrot { reply, asked }), level)
 }
 
 fn text(answer: Answer<Reply>) -> String {

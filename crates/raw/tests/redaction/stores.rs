@@ -1,12 +1,10 @@
 //! What is read of model stores, seen through stand-ins.
 
-use model::{Gap, Origin, OriginKind, Stamp, Text};
+use model::{Gap, Stamp, Text};
 use raw::capture::{RedactingMachine, Redaction};
-use raw::nvml::NvmlSweep;
 use raw::{
-    Answer, Ended, Folder, FolderEntry, FolderEntryKind, Inline, Machine, MachineFacts,
-    ManifestEntry, ManifestForm, ProcessRef, Published, Question, Reply, Root, Settings, Stamped,
-    Tick, TickPlan,
+    Folder, FolderEntry, FolderEntryKind, Machine, ManifestEntry, ManifestForm, ProcessRef,
+    Question, Reply, Root, Script, Synthetic,
 };
 
 use crate::seen::{LEVELS, environment};
@@ -20,30 +18,20 @@ const DIGEST: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789
 
 /// Every folder has one entry; every manifest one layer.
 struct Store {
-    facts: MachineFacts,
     reply: Reply,
     asked: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
 }
 
-impl Machine for Store {
-    fn facts(&self) -> &MachineFacts {
-        &self.facts
+impl Script for Store {
+    fn now(&self) -> Stamp {
+        Stamp {
+            mono_ns: 1,
+            wall_us: 1,
+        }
     }
 
-    fn begin_tick(&mut self, _: &TickPlan) -> Result<Tick, Ended> {
-        Err(Ended)
-    }
-
-    fn nvml(&mut self) -> Published<NvmlSweep> {
-        Published::NotAsked
-    }
-
-    fn inline(&mut self, _: &Inline) -> Answer<Reply> {
-        Err(Gap::NotPresent)
-    }
-
-    fn post(&mut self, question: &Question) -> Answer<Reply> {
-        let value = match question {
+    fn post(&mut self, question: &Question) -> Result<Reply, Gap> {
+        Ok(match question {
             Question::Maps(_) => Reply::text(&format!(
                 "1000-2000 r--s 0 08:01 7 /home/zorgon/models/blobs/sha256-{DIGEST}\n"
             )),
@@ -52,35 +40,18 @@ impl Machine for Store {
                 self.reply.clone()
             }
             _ => return Err(Gap::NotPresent),
-        };
-        let at = Stamp {
-            mono_ns: 1,
-            wall_us: 1,
-        };
-        Ok(Stamped { at, value })
+        })
     }
 }
 
 type Asked = std::sync::Arc<std::sync::Mutex<Vec<String>>>;
 
-fn store(level: Redaction, reply: Reply) -> (RedactingMachine<Store>, Asked) {
+fn store(level: Redaction, reply: Reply) -> (RedactingMachine<Synthetic<Store>>, Asked) {
     let asked = Asked::default();
-    let facts = MachineFacts {
-        os: "linux".into(),
-        origin: Origin {
-            kind: OriginKind::Synthetic,
-            note: None,
-        },
-        clock_ticks: 100,
-        privileged: None,
-        settings: Settings::default(),
-        nvml_names: Vec::new(),
-    };
-    let machine = Store {
-        facts,
+    let machine = Synthetic::new(Store {
         reply,
         asked: asked.clone(),
-    };
+    });
     (RedactingMachine::new(machine, level), asked)
 }
 

@@ -46,13 +46,14 @@ pub(super) fn meta(root: &OwnedFd, path: &str) -> Result<FileMeta, Gap> {
 pub(super) fn meta_of(file: &File) -> Result<FileMeta, Gap> {
     let meta = file.metadata().map_err(|error| gap_of_io(&error))?;
     Ok(FileMeta {
-        dev: meta.dev(),
-        ino: meta.ino(),
+        dev: Some(meta.dev()),
+        ino: Some(meta.ino()),
         size: meta.size(),
-        mtime_ns: meta
-            .mtime()
-            .saturating_mul(1_000_000_000)
-            .saturating_add(meta.mtime_nsec()),
+        mtime_ns: Some(
+            meta.mtime()
+                .saturating_mul(1_000_000_000)
+                .saturating_add(meta.mtime_nsec()),
+        ),
     })
 }
 

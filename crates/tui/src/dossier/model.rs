@@ -101,7 +101,10 @@ pub(super) fn none_line(process: &Process, look: Look) -> Option<Paragraph> {
     let mut it = labelled("Model", look);
     let text = match process.models_unread {
         Some(gap) => format!("not looked for: {}", gap.sentence()),
-        None => "none found: no model file is mapped, open or named".to_owned(),
+        None => {
+            "none found: no model file is mapped, open or named, and no server or log names one"
+                .to_owned()
+        }
     };
     it.put(text, look.dim());
     Some(it)

@@ -2,12 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{EvidenceLabel, Origin, OriginKind};
+use model::EvidenceLabel;
 use proptest::prelude::*;
-use raw::{
-    Answer, Ended, Inline, MachineFacts, ProcessRef, Published, Question, Settings, Stamped, Tick,
-    TickPlan,
-};
+use raw::{ProcessRef, Question, Script, Synthetic};
 
 use super::*;
 
@@ -79,43 +76,17 @@ const PATHS: [&str; 5] = [
 const HEADER: &[u8] =
     include_bytes!("../../../../gguf/fixtures/headers/tiny-llama-f16.header.gguf");
 
-/// A machine with those files, which answers at once.
-struct Disk(MachineFacts);
-
-impl Disk {
-    fn new() -> Self {
-        Self(MachineFacts {
-            os: "linux".into(),
-            origin: Origin {
-                kind: OriginKind::Synthetic,
-                note: None,
-            },
-            clock_ticks: 100,
-            privileged: None,
-            settings: Settings::default(),
-            nvml_names: Vec::new(),
-        })
-    }
+/// A machine with those files, which answers at once, and tells files apart or not.
+struct Disk {
+    has_numbers: bool,
 }
 
-impl Machine for Disk {
-    fn facts(&self) -> &MachineFacts {
-        &self.0
+impl Script for Disk {
+    fn now(&self) -> Stamp {
+        NOW
     }
 
-    fn begin_tick(&mut self, _: &TickPlan) -> Result<Tick, Ended> {
-        Err(Ended)
-    }
-
-    fn nvml(&mut self) -> Published<raw::nvml::NvmlSweep> {
-        Published::NotAsked
-    }
-
-    fn inline(&mut self, _: &Inline) -> Answer<Reply> {
-        Err(Gap::NotPresent)
-    }
-
-    fn post(&mut self, question: &Question) -> Answer<Reply> {
+    fn post(&mut self, question: &Question) -> Result<Reply, Gap> {
         let value = match question {
             Question::Stat { path, .. } => {
                 let number = PATHS.iter().position(|it| **path == **it);
@@ -125,10 +96,10 @@ impl Machine for Disk {
                     _ => return Err(Gap::NotPresent),
                 };
                 Reply::Meta(FileMeta {
-                    dev: 1,
-                    ino,
+                    dev: self.has_numbers.then_some(1),
+                    ino: self.has_numbers.then_some(ino),
                     size: 1 << 40,
-                    mtime_ns: 0,
+                    mtime_ns: Some(0),
                 })
             }
             Question::File { offset, len, .. } => {
@@ -150,8 +121,7 @@ impl Machine for Disk {
             }
             _ => return Err(Gap::NotPresent),
         };
-        let at = NOW;
-        Ok(Stamped { at, value })
+        Ok(value)
     }
 }
 
@@ -168,7 +138,7 @@ fn models(candidates: Vec<Candidate>) -> Models {
         pid: 7,
         start_ticks: 9,
     });
-    let (mut files, mut disk) = (Files::default(), Disk::new());
+    let (mut files, mut disk) = (Files::default(), Synthetic::new(Disk { has_numbers: true }));
     files.begin();
     let gathered = gather(&mut files, &mut disk, root, candidates, NOW);
     let found = gathered.into_iter().map(|one| {
@@ -234,4 +204,28 @@ proptest! {
             prop_assert!(paths.len() == 1 || paths.iter().all(is_first), "{:?}", paths);
         }
     }
+}
+
+#[test]
+fn files_of_a_size_are_two_where_the_system_does_not_number_them() {
+    let root = Root::Host;
+    let (mut files, mut disk) = (
+        Files::default(),
+        Synthetic::new(Disk { has_numbers: false }),
+    );
+    files.begin();
+    let named = |path: &str| Candidate {
+        path: path.into(),
+        kind: EvidenceKind::CommandLine,
+        detail: "-m".into(),
+        at: NOW,
+        deleted: false,
+    };
+    let both = vec![named("/m/a.gguf"), named("/m/b.gguf"), named("/m/a.gguf")];
+    let found = gather(&mut files, &mut disk, root, both, NOW);
+    let paths: Vec<&str> = found.iter().map(|one| &*one.path).collect();
+    assert_eq!(paths, ["/m/a.gguf", "/m/b.gguf"]);
+    assert!(found.iter().all(|one| one.look.outcome.is_ok()));
+    // Each file is read for itself.
+    assert_eq!(files.headers_known(), 2);
 }

@@ -27,10 +27,10 @@ fn around(started_us: Option<i64>) -> Around<'static> {
 fn excerpt(written_us: i64) -> LogExcerpt {
     LogExcerpt {
         file: Some(raw::FileMeta {
-            dev: 1,
-            ino: 1,
+            dev: Some(1),
+            ino: Some(1),
             size: 1,
-            mtime_ns: written_us * 1_000,
+            mtime_ns: Some(written_us * 1_000),
         }),
         ..LogExcerpt::default()
     }

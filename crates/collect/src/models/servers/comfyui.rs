@@ -47,6 +47,10 @@ fn plan(answers: &Answers<'_>, _: &Subject<'_>) -> Plan {
     plan
 }
 
+/// Kinds of devices whose figure is `reserved_bytes.all.current` of the allocator. For the processor and Metal it is the
+/// machine's memory, for `DirectML` a constant.
+const ALLOCATORS: &[&str] = &["cuda", "mlu", "npu", "xpu"];
+
 const POOL: &str = "/system_stats torch_vram_total";
 
 fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
@@ -71,7 +75,8 @@ fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
     let mut parts = Vec::new();
     for one in stats.elements("devices") {
         let at = |field: &str| format!("{one}.{field}");
-        let kind = stats.text(&at("type")).filter(|kind| *kind != "cpu");
+        let kind = stats.text(&at("type"));
+        let kind = kind.filter(|kind| ALLOCATORS.contains(kind));
         let (Some(kind), Some(bytes)) = (kind, stats.number(&at("torch_vram_total"))) else {
             continue;
         };
@@ -80,7 +85,7 @@ fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
         let words = format!("{} on {device}", size(Bytes(bytes)));
         server.said.push(stats.says("pool", POOL, words.into()));
         parts.push(Part {
-            kind: SegmentKind::Pool,
+            kind: SegmentKind::Allocator,
             bytes: Reading::Known(stats.reported(Bytes(bytes), POOL)),
             placement: Placement::Gpu,
             // Its numbers count the devices that it may see.

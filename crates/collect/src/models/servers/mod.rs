@@ -23,14 +23,14 @@ mod vllm;
 
 use std::collections::BTreeMap;
 
-use model::{Bytes, EndpointStatus, Gap, ProcessKey, Server, Stamp};
+use model::{Bytes, EndpointStatus, Gap, ProcessKey, Server, ServerState, Stamp};
 use raw::{Machine, ProcessRef};
 
 pub(super) use self::fields::size;
 use self::parents::{Found, Parents};
 pub(super) use self::spec::Role;
-use self::spec::{Asking, Subject, serving};
-use self::talk::Talk;
+use self::spec::{Asking, SERVERS, Spec, Subject, serving};
+use self::talk::{NOBODY, Talk};
 use super::claim::Claim;
 use super::flags::Flags;
 use super::reach::Forwarders;
@@ -55,6 +55,39 @@ pub(super) struct Heard {
     pub(super) claims: Vec<Claim>,
     /// Why its own server was not asked.
     pub(super) unasked: Option<Gap>,
+}
+
+/// What the rules of each known server make of one body as the reply to everything that it is asked: how many take it for
+/// a server's. For inputs that come without a server; never fails, whatever they are.
+pub fn servers_that_read(body: &[u8]) -> usize {
+    let flags = Flags::default();
+    let subject = Subject {
+        arguments: &[],
+        folder: None,
+        has_ai_runtime: true,
+    };
+    let talk = Talk::of_body(body);
+    let now = Stamp {
+        mono_ns: 3_000_000_000,
+        wall_us: 0,
+    };
+    let read = |spec: &&&Spec| {
+        // A worker, and the server itself, are told different things.
+        let roles = [true, false].map(|is_server| {
+            let asking = Asking {
+                who: NOBODY,
+                flags: &flags,
+                subject: &subject,
+                is_server,
+                is_only: true,
+                measured: Some(Bytes(1 << 30)),
+            };
+            let heard = talk.heard((spec, &subject), &asking, now);
+            heard.is_ok_and(|(server, _)| server.state != ServerState::Unreachable)
+        });
+        roles.contains(&true)
+    };
+    SERVERS.iter().filter(read).count()
 }
 
 /// The process about which is asked.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{EndpointState, EndpointStatus, Gap, Server, ServerState, Stamp};
-use raw::{Endpoint, HttpReply, Machine, ProcessRef, Question, Reply};
+use raw::{Endpoint, HttpReply, Machine, ProcessRef, Question, Reply, Script, Synthetic};
 
 use super::super::claim::Claim;
 use super::super::reach::{Forwarders, Reach, Target};
@@ -112,6 +112,31 @@ impl<'a> Answers<'a> {
     }
 }
 
+/// Whose server answers with a body that came without one.
+pub(super) const NOBODY: ProcessRef = ProcessRef {
+    pid: 1,
+    start_ticks: 1,
+};
+
+/// Gives the same reply in every second.
+struct Same {
+    reply: HttpReply,
+    second: u64,
+}
+
+impl Script for Same {
+    fn now(&self) -> Stamp {
+        Stamp {
+            mono_ns: self.second * 1_000_000_000,
+            wall_us: 0,
+        }
+    }
+
+    fn post(&mut self, _: &Question) -> Result<Reply, Gap> {
+        Ok(Reply::Http(self.reply.clone()))
+    }
+}
+
 /// A server over time.
 #[derive(Default)]
 pub(super) struct Talk {
@@ -129,6 +154,39 @@ pub(super) struct Talk {
 }
 
 impl Talk {
+    /// A conversation in which every question was answered with the same body, twice.
+    pub(super) fn of_body(body: &[u8]) -> Self {
+        let mut talk = Self {
+            target: Some(Target {
+                who: NOBODY,
+                port: 1,
+                behind: None,
+            }),
+            ..Self::default()
+        };
+        for endpoint in Endpoint::ALL {
+            let question = Question::Http {
+                who: NOBODY,
+                port: 1,
+                endpoint: *endpoint,
+            };
+            let mut machine = Synthetic::new(Same {
+                reply: HttpReply {
+                    status: 200,
+                    fields: endpoint.kept(body),
+                },
+                second: 1,
+            });
+            let line = talk.lines.entry(*endpoint).or_default();
+            for second in 1..=2 {
+                machine.second = second;
+                let now = machine.now();
+                line.ask(&mut machine, question.clone(), now);
+            }
+        }
+        talk
+    }
+
     /// Whether an answer is outstanding.
     pub(super) fn is_waiting(&self) -> bool {
         self.reach.is_waiting() || self.lines.values().any(|line| line.poll.is_waiting())

@@ -21,6 +21,20 @@ fn kind(line: &str) -> Option<&'static str> {
 }
 
 #[test]
+fn a_body_is_read_by_the_servers_whose_it_may_be() {
+    for (body, expected) in [
+        ("", 0),
+        ("nothing", 0),
+        ("{}", 0),
+        ("{\"default_generation_settings\": {\"n_ctx\": 4096}}", 1),
+        ("{\"models\": [{\"name\": \"a:b\"}]}", 2),
+        ("{\"model_id\": \"org/m\", \"version\": \"3.0\"}", 2),
+    ] {
+        assert_eq!(servers_that_read(body.as_bytes()), expected, "{body}");
+    }
+}
+
+#[test]
 fn a_server_is_recognised_by_its_words_and_a_stranger_is_none() {
     for (line, expected) in [
         ("/opt/llama-server|-m|/m.gguf", Some("llama-server")),

@@ -13,7 +13,7 @@ use model::{Stamp, Text};
 use raw::{FolderEntryKind, Machine, ManifestForm, Root};
 
 pub(super) use place::Homes;
-use place::{Place, place, repository_name};
+use place::{Place, repository_name};
 use shelves::Shelves;
 
 /// Names are looked up again after this time: models are pulled, copied and renamed.
@@ -153,7 +153,7 @@ type Entry = (Text, FolderEntryKind);
 
 impl Look<'_> {
     fn up(&mut self, path: &str, homes: &Homes) {
-        match place(path) {
+        match homes.place(path) {
             None => {}
             Some(Place::Named(name)) => self.names.push(name),
             Some(Place::Ollama { store, digest }) => {

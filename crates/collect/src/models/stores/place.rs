@@ -131,6 +131,8 @@ fn is_digest(text: &str) -> bool {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(in crate::models) struct Homes {
     ollama: Vec<Text>,
+    /// Where llama.cpp was told to keep its downloads.
+    llama: Option<Text>,
 }
 
 impl Homes {
@@ -151,7 +153,15 @@ impl Homes {
                 ollama.push(service);
             }
         }
-        Self { ollama }
+        let llama = value("LLAMA_CACHE").map(Text::from);
+        Self { ollama, llama }
+    }
+
+    /// Where the file at `path` lies, which the path alone may not tell.
+    pub(super) fn place<'a>(&self, path: &'a str) -> Option<Place<'a>> {
+        let (folder, file) = path.rsplit_once('/')?;
+        let is_cache = self.llama.as_deref() == Some(folder);
+        place(path).or_else(|| is_cache.then_some(Place::LlamaCache { folder, file }))
     }
 
     /// Stores of Ollama, most likely first.
@@ -163,6 +173,16 @@ impl Homes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_of_downloads_is_known_by_the_environment() {
+        let homes = Homes::of(Some("LLAMA_CACHE=/data/ai/\0HOME=/h\0"));
+        let (folder, file) = ("/data/ai", "org_repo_a.gguf");
+        let expected = Some(Place::LlamaCache { folder, file });
+        assert_eq!(homes.place("/data/ai/org_repo_a.gguf"), expected);
+        assert_eq!(homes.place("/data/ai/below/org_repo_a.gguf"), None);
+        assert_eq!(Homes::of(None).place("/data/ai/org_repo_a.gguf"), None);
+    }
 
     #[test]
     fn a_path_tells_whose_store_it_is_in() {

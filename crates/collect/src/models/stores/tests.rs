@@ -1,10 +1,7 @@
 //! Stores in memory: what is asked, how often, and what a file is called then.
 
-use model::{Gap, Origin, OriginKind};
-use raw::{
-    Answer, Ended, Folder, FolderEntry, Inline, MachineFacts, ManifestEntry, ProcessRef, Published,
-    Question, Reply, Settings, Stamped, Tick, TickPlan,
-};
+use model::Gap;
+use raw::{Folder, FolderEntry, ManifestEntry, ProcessRef, Question, Reply, Script, Synthetic};
 
 use super::*;
 
@@ -15,7 +12,6 @@ const ROOT: Root = Root::Process(ProcessRef {
 
 /// A file system of folders and manifests. Every question waits for one refresh.
 struct Disk {
-    facts: MachineFacts,
     folders: BTreeMap<String, Folder>,
     manifests: BTreeMap<String, Vec<ManifestEntry>>,
     asked: Vec<Question>,
@@ -25,25 +21,14 @@ struct Disk {
 }
 
 impl Disk {
-    fn new() -> Self {
-        Self {
-            facts: MachineFacts {
-                os: "linux".into(),
-                origin: Origin {
-                    kind: OriginKind::Synthetic,
-                    note: None,
-                },
-                clock_ticks: 100,
-                privileged: None,
-                settings: Settings::default(),
-                nvml_names: Vec::new(),
-            },
+    fn new() -> Synthetic<Self> {
+        Synthetic::new(Self {
             folders: BTreeMap::new(),
             manifests: BTreeMap::new(),
             asked: Vec::new(),
             now: at(0),
             count: 0,
-        }
+        })
     }
 
     fn add(&mut self, path: &str, kind: FolderEntryKind) {
@@ -84,20 +69,11 @@ fn at(second: u64) -> Stamp {
     }
 }
 
-impl Machine for Disk {
-    fn facts(&self) -> &MachineFacts {
-        &self.facts
+impl Script for Disk {
+    fn now(&self) -> Stamp {
+        self.now
     }
-    fn begin_tick(&mut self, _: &TickPlan) -> Result<Tick, Ended> {
-        Err(Ended)
-    }
-    fn nvml(&mut self) -> Published<raw::nvml::NvmlSweep> {
-        Published::NotAsked
-    }
-    fn inline(&mut self, _: &Inline) -> Answer<Reply> {
-        Err(Gap::NotPresent)
-    }
-    fn post(&mut self, question: &Question) -> Answer<Reply> {
+    fn post(&mut self, question: &Question) -> Result<Reply, Gap> {
         self.count += 1;
         if !self.asked.contains(question) {
             self.asked.push(question.clone());
@@ -118,17 +94,14 @@ impl Machine for Disk {
             }
             _ => return Err(Gap::NotPresent),
         };
-        Ok(Stamped {
-            at: self.now,
-            value,
-        })
+        Ok(value)
     }
 }
 
 /// The names at this second, asked until nothing is outstanding.
 fn names(
     stores: &mut Stores,
-    disk: &mut Disk,
+    disk: &mut Synthetic<Disk>,
     path: &str,
     homes: &Homes,
     second: u64,
@@ -250,7 +223,7 @@ fn a_blob_of_the_hub_has_the_name_of_the_link_to_it() {
     disk.add(&format!("{repository}/snapshots/c1/a-Q4.gguf"), link(&hash));
     disk.add(&format!("{repository}/snapshots/c2/a-Q4.gguf"), link(&hash));
     let path = format!("{repository}/blobs/{hash}");
-    let found = |disk: &mut Disk| {
+    let found = |disk: &mut Synthetic<Disk>| {
         let mut stores = Stores::default();
         names(&mut stores, disk, &path, &Homes::default(), 0)
     };

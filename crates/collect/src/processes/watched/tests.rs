@@ -1,29 +1,21 @@
 use std::collections::BTreeMap;
 
-use raw::nvml::NvmlSweep;
-use raw::{Answer, Ended, MachineFacts, Published, Settings, Tick, TickPlan};
+use raw::{Script, Synthetic};
 
 use super::*;
 
 /// One process whose virtual size is set from outside; counts what is posted.
 struct Counting {
-    facts: MachineFacts,
     now: Stamp,
     virtual_size: u64,
     posted: BTreeMap<&'static str, u32>,
 }
 
-impl Machine for Counting {
-    fn facts(&self) -> &MachineFacts {
-        &self.facts
+impl Script for Counting {
+    fn now(&self) -> Stamp {
+        self.now
     }
-    fn begin_tick(&mut self, _plan: &TickPlan) -> Result<Tick, Ended> {
-        Err(Ended)
-    }
-    fn nvml(&mut self) -> Published<NvmlSweep> {
-        Published::NotAsked
-    }
-    fn inline(&mut self, question: &Inline) -> Answer<Reply> {
+    fn inline(&mut self, question: &Inline) -> Result<Reply, Gap> {
         let text = match question {
             Inline::Stat(pid) => format!(
                 "{pid} (worker) S 1 1 1 0 -1 {}5000 {} 1 0\n",
@@ -32,46 +24,29 @@ impl Machine for Counting {
             ),
             _ => String::new(),
         };
-        Ok(Stamped {
-            at: self.now,
-            value: Reply::text(&text),
-        })
+        Ok(Reply::text(&text))
     }
-    fn post(&mut self, question: &Question) -> Answer<Reply> {
+    fn post(&mut self, question: &Question) -> Result<Reply, Gap> {
         let kind = match question {
             Question::Maps(_) => "maps",
             Question::OpenFiles(_) => "open files",
             _ => "others",
         };
         *self.posted.entry(kind).or_default() += 1;
-        Ok(Stamped {
-            at: self.now,
-            value: Reply::text(""),
-        })
+        Ok(Reply::text(""))
     }
 }
 
 /// How often maps and open files are read in two minutes of refreshes, one a second, of a process of this size.
 fn read_in_two_minutes(virtual_size: impl Fn(u64) -> u64) -> [u32; 2] {
-    let mut machine = Counting {
-        facts: MachineFacts {
-            os: "linux".into(),
-            origin: model::Origin {
-                kind: model::OriginKind::Live,
-                note: None,
-            },
-            clock_ticks: 100,
-            privileged: None,
-            settings: Settings::default(),
-            nvml_names: Vec::new(),
-        },
+    let mut machine = Synthetic::new(Counting {
         now: Stamp {
             mono_ns: 0,
             wall_us: 0,
         },
         virtual_size: 0,
         posted: BTreeMap::new(),
-    };
+    });
     let mut processes = Processes::default();
     for second in 0..120 {
         let now = Stamp {

@@ -4,14 +4,10 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Gap, Origin, OriginKind, Stamp, Text};
+use model::{Gap, Stamp};
 use raw::capture::{RedactingMachine, Redaction};
 use raw::logs::LogExcerpt;
-use raw::nvml::NvmlSweep;
-use raw::{
-    Answer, Ended, Endpoint, FileMeta, HttpReply, Inline, Listener, Machine, MachineFacts,
-    Published, Question, Reply, Settings, Stamped, Tick, TickPlan,
-};
+use raw::{Endpoint, FileMeta, HttpReply, Inline, Listener, Question, Reply, Script, Synthetic};
 use serde_json::Value;
 
 use crate::models::Around;
@@ -69,7 +65,6 @@ impl Task {
 pub(super) type Answers = BTreeMap<(u32, Endpoint), Result<(u16, Value), Gap>>;
 
 pub(super) struct Simulated {
-    facts: MachineFacts,
     pub(super) now: Stamp,
     pub(super) tasks: BTreeMap<u32, Task>,
     pub(super) answers: Answers,
@@ -86,7 +81,6 @@ pub(super) struct Simulated {
 
 /// What of the machine the collector sees: apart from it, so that both can be borrowed.
 struct Side<'a> {
-    facts: &'a MachineFacts,
     now: &'a Cell<Stamp>,
     tasks: &'a BTreeMap<u32, Task>,
     answers: &'a Answers,
@@ -97,17 +91,11 @@ struct Side<'a> {
     outstanding: BTreeSet<String>,
 }
 
-impl Machine for Side<'_> {
-    fn facts(&self) -> &MachineFacts {
-        self.facts
+impl Script for Side<'_> {
+    fn now(&self) -> Stamp {
+        self.now.get()
     }
-    fn begin_tick(&mut self, _plan: &TickPlan) -> Result<Tick, Ended> {
-        Err(Ended)
-    }
-    fn nvml(&mut self) -> Published<NvmlSweep> {
-        Published::NotAsked
-    }
-    fn inline(&mut self, question: &Inline) -> Answer<Reply> {
+    fn inline(&mut self, question: &Inline) -> Result<Reply, Gap> {
         let value = match question {
             Inline::Stat(pid) => {
                 let task = self.tasks.get(pid).ok_or(Gap::Exited)?;
@@ -122,12 +110,9 @@ impl Machine for Side<'_> {
             Inline::Status(_) => Reply::text("Uid:\t1000\t1000\t1000\t1000\n"),
             _ => return Err(Gap::NotPresent),
         };
-        Ok(Stamped {
-            at: self.now.get(),
-            value,
-        })
+        Ok(value)
     }
-    fn post(&mut self, question: &Question) -> Answer<Reply> {
+    fn post(&mut self, question: &Question) -> Result<Reply, Gap> {
         let task = question.who().and_then(|who| self.tasks.get(&who.pid));
         let task = task.ok_or(Gap::NotPresent)?;
         if self.is_late && !self.outstanding.remove(&format!("{question:?}")) {
@@ -138,10 +123,10 @@ impl Machine for Side<'_> {
             Question::CommandLine(_) => Reply::text(&task.arguments),
             Question::Environment(_) => Reply::text(""),
             Question::Stat { path, .. } => Reply::Meta(FileMeta {
-                dev: 1,
-                ino: *self.files.get(&**path).ok_or(Gap::NotPresent)?,
+                dev: Some(1),
+                ino: Some(*self.files.get(&**path).ok_or(Gap::NotPresent)?),
                 size: 1_000,
-                mtime_ns: 0,
+                mtime_ns: Some(0),
             }),
             Question::Links(_) => Reply::Links(vec![("cwd".into(), "/".into())]),
             Question::OpenFiles(_) => {
@@ -151,10 +136,10 @@ impl Machine for Side<'_> {
             Question::Log { path, .. } if &**path == "/srv/out.txt" => Reply::Log(LogExcerpt {
                 lines: raw::logs::kept(task.log.unwrap_or_default().as_bytes()),
                 file: Some(FileMeta {
-                    dev: 1,
-                    ino: 99,
+                    dev: Some(1),
+                    ino: Some(99),
                     size: 1,
-                    mtime_ns: 0,
+                    mtime_ns: Some(0),
                 }),
                 ..LogExcerpt::default()
             }),
@@ -186,27 +171,13 @@ impl Machine for Side<'_> {
             }
             _ => return Err(Gap::NotPresent),
         };
-        Ok(Stamped {
-            at: self.now.get(),
-            value,
-        })
+        Ok(value)
     }
 }
 
 impl Simulated {
     pub(super) fn new(tasks: impl IntoIterator<Item = (u32, Task)>) -> Self {
         Self {
-            facts: MachineFacts {
-                os: "linux".into(),
-                origin: Origin {
-                    kind: OriginKind::Synthetic,
-                    note: None,
-                },
-                clock_ticks: 100,
-                privileged: None,
-                settings: Settings::default(),
-                nvml_names: Vec::<Text>::new(),
-            },
             now: Stamp {
                 mono_ns: SECOND_NS,
                 wall_us: 0,
@@ -250,7 +221,6 @@ impl Simulated {
     ) -> BTreeMap<u32, Findings> {
         let clock = Cell::new(self.now);
         let side = Side {
-            facts: &self.facts,
             now: &clock,
             tasks: &self.tasks,
             answers: &self.answers,
@@ -259,7 +229,7 @@ impl Simulated {
             is_late: self.is_late,
             outstanding: BTreeSet::new(),
         };
-        let mut side = RedactingMachine::new(side, level);
+        let mut side = RedactingMachine::new(Synthetic::new(side), level);
         let measured = self.measured;
         let mut found = BTreeMap::new();
         for _ in 0..seconds {

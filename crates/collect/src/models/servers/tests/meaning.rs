@@ -474,6 +474,35 @@ fn comfyui_tells_its_pool_and_no_model() {
 }
 
 #[test]
+fn what_comfyui_reserved_is_a_part_of_its_one_model_and_other_figures_of_that_name_are_none() {
+    for (kind, expected) in [
+        ("cuda", Some((SegmentKind::Allocator, 7_u64 << 30))),
+        ("xpu", Some((SegmentKind::Allocator, 7 << 30))),
+        // All memory of the machine, a constant.
+        ("mps", None),
+        ("cpu", None),
+        ("privateuseone", None),
+    ] {
+        let task = Task::new("python", "python|/srv/ComfyUI/main.py");
+        let task = task.at(8188).mapping("/m/flux.safetensors");
+        let stats = json!({
+            "system": { "comfyui_version": "0.3.60" },
+            "devices": [{ "type": kind, "index": 0, "torch_vram_total": 7_u64 << 30 }],
+        });
+        let mut machine = Simulated::new([(PID, task)])
+            .answering(PID, Endpoint::ComfyStats, stats)
+            .answering(PID, Endpoint::ComfyPrompt, json!({}));
+        machine.files.insert("/m/flux.safetensors", 7);
+        let found = &machine.after(2, &[PID])[&PID];
+        let parts = found.reported.iter();
+        let parts: Vec<_> = parts
+            .map(|it| (it.kind, it.bytes.known().unwrap().value.0))
+            .collect();
+        assert_eq!(parts, Vec::from_iter(expected), "{kind}");
+    }
+}
+
+#[test]
 fn tgi_and_docker_name_their_model() {
     let tgi = Task::new("text-generation", "text-generation-server|serve|org/m").at(3000);
     let info = json!({
