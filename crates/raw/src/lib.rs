@@ -28,7 +28,8 @@ pub use source::model_files::ModelFile;
 pub use source::networks::{Forward, Forwarder, ForwarderProgram, Network};
 pub use source::nvml;
 pub use source::reads::{
-    AppPart, FileMeta, HttpReply, Inline, JournalUnit, Listener, ProcessRef, Question, Reply, Root,
+    AppPart, FileMeta, HttpReply, Inline, JournalUnit, Listener, OpenFile, ProcessRef, Question,
+    Reply, Root,
 };
 pub use source::stores::{
     Folder, FolderEntry, FolderEntryKind, MAX_FOLDER_NAMES, MAX_MANIFEST_ENTRIES, ManifestEntry,

@@ -268,6 +268,7 @@ impl Models {
             watched,
             &known.flags,
             self.runners,
+            processes,
             around,
             now,
         );

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{EvidenceLabel, Origin, OriginKind};
 use proptest::prelude::*;
 use raw::{
-    Answer, Ended, Inline, MachineFacts, ProcessRef, Published, Question, Settings, Stamped, Tick,
-    TickPlan,
+    Answer, Ended, Inline, MachineFacts, ProcessRef, Published, Question, Reply, Settings, Stamped,
+    Tick, TickPlan,
 };
 
 use super::*;
