@@ -176,9 +176,10 @@ impl Logs {
                 changed = true;
             }
             if changed {
-                log.found = match log.is_shared {
-                    true => told(&by_itself(&excerpt.lines, who), excerpt.cut),
-                    false => told(&excerpt.lines, excerpt.cut),
+                log.found = if log.is_shared {
+                    told(&by_itself(&excerpt.lines, who), excerpt.cut)
+                } else {
+                    told(&excerpt.lines, excerpt.cut)
                 };
             }
             // A second log says what the first one said: the first that is of this start counts.
@@ -396,6 +397,10 @@ impl<'a> Log<'a> {
                 (None, current) if is_newest && is_shown => current,
                 (None, _) => None,
             };
+            // Of whatever run, it says nothing of this one.
+            if event.kind == ModelEventKind::Unloaded && fresh.is_none() {
+                continue;
+            }
             let event = ModelEvent {
                 kind: event.kind,
                 wall_us: wall_us(event),
