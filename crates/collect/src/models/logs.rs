@@ -6,12 +6,13 @@
 //! sizes are not used.
 
 mod start;
+mod tail;
 
 use std::collections::BTreeMap;
 
 use model::{
-    EvidenceKind, Gap, ModelEvent, ModelEventKind, PciAddress, Placement, Provenance, Reading,
-    Reported, Said, SegmentKind, Source, Stamp, Text,
+    EvidenceKind, ModelEvent, ModelEventKind, PciAddress, Placement, Provenance, Reading, Reported,
+    Said, SegmentKind, Source, Stamp, Text,
 };
 use raw::logs::{KeptLine, LineTime, LogExcerpt, Writer};
 use raw::{Inline, JournalUnit, Machine, ProcessRef, Question, Reply};
@@ -21,11 +22,9 @@ use super::flags::Flags;
 use super::gathering::resolved;
 use crate::logs::{LoadedModel, Told, ToldEvent, ToldPart, of_runner, told};
 use crate::parse::{maps, stat};
-use crate::processes::{Poll, Processes, Watched};
+use crate::processes::{Processes, Watched};
 use start::Agreement;
-
-/// How often a log is looked at; unchanged it is not read.
-const LOOK_EVERY_MS: u64 = 15_000;
+pub(super) use tail::Tail;
 
 /// Most logs of one process.
 const MAX_LOGS: usize = 4;
@@ -52,54 +51,6 @@ impl Around<'_> {
     /// Whether something at this time happened after the process started; `None` where that cannot be told.
     pub(super) fn is_after_start(&self, wall_us: i64) -> Option<bool> {
         Some(wall_us >= self.started_us?.saturating_sub(TOLERANCE_US))
-    }
-}
-
-/// The newest excerpt of a log.
-#[derive(Debug, Default)]
-pub(super) struct Tail {
-    poll: Poll,
-    excerpt: Option<(Stamp, LogExcerpt)>,
-}
-
-impl Tail {
-    /// Asks where it is time to; `question` gets the file as it was when it was read last. Whether another excerpt
-    /// has come.
-    pub(super) fn ask(
-        &mut self,
-        machine: &mut dyn Machine,
-        question: impl FnOnce(Option<raw::FileMeta>) -> Question,
-        now: Stamp,
-    ) -> bool {
-        let known = self.excerpt.as_ref().and_then(|(_, excerpt)| excerpt.file);
-        let changed = self
-            .poll
-            .ask(machine, || question(known), now, LOOK_EVERY_MS);
-        if !changed {
-            return false;
-        }
-        match self.poll.answer() {
-            Ok((_, Reply::Log(excerpt))) if excerpt.unchanged => false,
-            Ok((at, Reply::Log(excerpt))) => {
-                self.excerpt = Some((at, excerpt.clone()));
-                true
-            }
-            _ => self.excerpt.take().is_some(),
-        }
-    }
-
-    pub(super) fn excerpt(&self) -> Option<(Stamp, &LogExcerpt)> {
-        let (at, excerpt) = self.excerpt.as_ref()?;
-        Some((*at, excerpt))
-    }
-
-    pub(super) const fn is_waiting(&self) -> bool {
-        self.poll.is_waiting()
-    }
-
-    /// Why there is none.
-    fn gap(&self) -> Option<Gap> {
-        self.poll.answer().err().filter(|gap| *gap != Gap::Pending)
     }
 }
 

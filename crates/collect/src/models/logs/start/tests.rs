@@ -51,8 +51,10 @@ fn a_log_is_of_this_start_by_its_birth_or_by_the_clock_of_its_last_line() {
     }
 }
 
+type Change = fn(&mut LoadedModel);
+
 /// A load of the model with 4096 cells, and a change to it.
-fn told(change: fn(&mut LoadedModel)) -> Told {
+fn told(change: Change) -> Told {
     let mut model = LoadedModel {
         path: Some("/m/a.gguf".into()),
         cache_tokens: Some(4096),
@@ -76,8 +78,8 @@ fn told(change: fn(&mut LoadedModel)) -> Told {
 #[test]
 fn a_load_agrees_with_a_command_line_only_where_nothing_it_sets_is_another() {
     use Agreement::{Agrees, Contradicts, Silent};
-    let same: fn(&mut LoadedModel) = |_| {};
-    let cases: &[(&str, fn(&mut LoadedModel), Agreement)] = &[
+    let same: Change = |_| {};
+    let cases: &[(&str, Change, Agreement)] = &[
         ("", same, Silent),
         ("-c 4096", same, Agrees),
         // Rounded up.
