@@ -96,6 +96,14 @@ impl Header {
             .any(|flaw| matches!(flaw, Flaw::TruncatedData { .. }))
     }
 
+    /// What makes the sizes of the tensors together none of what the file can hold: some share bytes of it, or one is
+    /// listed more than once.
+    pub fn impossible_tensors(&self) -> Option<&Flaw> {
+        let is_one =
+            |flaw: &&Flaw| matches!(flaw, Flaw::OverlappingTensors | Flaw::DuplicateTensor(_));
+        self.flaws.iter().find(is_one)
+    }
+
     /// Layers, those for multi-token prediction included.
     pub fn block_count(&self) -> Option<u64> {
         self.u64("block_count")
@@ -117,10 +125,12 @@ impl Header {
     }
 
     /// Heads that have keys and values, a layer; those of [`head_count`](Self::head_count) where the file does not
-    /// say.
+    /// say. `None` where what it says is no number of heads, such as one below zero.
     pub fn head_count_kv(&self) -> Option<PerLayer> {
-        self.per_layer("attention.head_count_kv")
-            .or_else(|| self.head_count())
+        match self.value("attention.head_count_kv") {
+            Some(_) => self.per_layer("attention.head_count_kv"),
+            None => self.head_count(),
+        }
     }
 
     /// Experts a layer of a mixture-of-experts model; `None` or 0 in others.

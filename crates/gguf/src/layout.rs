@@ -12,8 +12,26 @@ pub(crate) struct Flaws(pub(crate) Vec<Flaw>);
 
 impl Flaws {
     pub(crate) fn add(&mut self, flaw: Flaw) {
-        if self.0.len() < MAX_FLAWS && !self.0.contains(&flaw) {
+        if self.0.contains(&flaw) {
+            return;
+        }
+        if self.0.len() < MAX_FLAWS {
             self.0.push(flaw);
+        } else if self.is_new_kind_that_decides(&flaw) {
+            // Many small flaws do not hide the one that sizes depend on.
+            self.0.pop();
+            self.0.insert(0, flaw);
+        }
+    }
+
+    fn is_new_kind_that_decides(&self, flaw: &Flaw) -> bool {
+        match flaw {
+            Flaw::OverlappingTensors | Flaw::TruncatedData { .. } => true,
+            Flaw::DuplicateTensor(_) => {
+                let mut known = self.0.iter();
+                !known.any(|it| matches!(it, Flaw::DuplicateTensor(_)))
+            }
+            _ => false,
         }
     }
 }

@@ -26,7 +26,7 @@ pub enum Gap {
     GpuLost,
     /// The driver returned an error without a finer reason; the code is its own.
     DriverError(i32),
-    /// The driver gave a value that cannot be true.
+    /// The source, mostly a driver, gave a value that cannot be true.
     Implausible,
     /// No utilization sample of this process in the window.
     NoSample,
@@ -70,6 +70,10 @@ pub enum Gap {
     NonCausal,
     /// An input of the arithmetic is missing.
     InputMissing,
+    /// A file's header says what cannot be true.
+    ImpossibleHeader,
+    /// No program starts with these settings.
+    SettingsConflict,
     /// Left out by redaction.
     Redacted,
     /// More than one owner is possible.
@@ -175,7 +179,7 @@ impl Gap {
             Self::DriverError(_) => ("driver_error", "the driver returned an error", None),
             Self::Implausible => (
                 "implausible",
-                "the driver gave a value that cannot be true",
+                "the value that was given cannot be true",
                 None,
             ),
             Self::NoSample => (
@@ -249,6 +253,16 @@ impl Gap {
             Self::InputMissing => (
                 "input_missing",
                 "a value it is computed from is missing",
+                None,
+            ),
+            Self::ImpossibleHeader => (
+                "impossible_header",
+                "the file's header says what cannot be true",
+                None,
+            ),
+            Self::SettingsConflict => (
+                "settings_conflict",
+                "these settings do not work together",
                 None,
             ),
             Self::Redacted => ("redacted", "left out by redaction", None),
@@ -379,6 +393,8 @@ impl Gap {
         Self::UnknownArchitecture,
         Self::NonCausal,
         Self::InputMissing,
+        Self::ImpossibleHeader,
+        Self::SettingsConflict,
         Self::Redacted,
         Self::Ambiguous,
         Self::NotApplicable,

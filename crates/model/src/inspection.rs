@@ -19,6 +19,8 @@ pub struct Inspection {
     pub model: Model,
     /// Parts of a split model in the order of their numbers; one entry where it is not split.
     pub files: Vec<ModelPart>,
+    /// Parts of it that were not looked for, because there are more than are; 0 where all were.
+    pub unread: usize,
     /// The file is shorter than the tensors it declares.
     pub truncated: bool,
     /// What the arithmetic was done with.

@@ -269,3 +269,30 @@ fn every_line_fits_its_width() {
         }
     }
 }
+
+#[test]
+fn how_sure_a_model_is_stands_whole_in_its_row_or_not_at_all() {
+    let labels = ["[confirmed]", "[likely]", "[candidate]", "[history]"];
+    let mut seen = 0;
+    for (name, snapshot) in [
+        ("workstation", sample::workstation()),
+        ("served", sample::served()),
+    ] {
+        for width in 60..=140 {
+            let report = text::report(&snapshot, width);
+            // Rows of processes begin with a number; what belongs to a row is indented further.
+            let rows = report.lines().filter(|line| {
+                line.split_whitespace()
+                    .next()
+                    .is_some_and(|word| word.len() > 3 && word.bytes().all(|b| b.is_ascii_digit()))
+            });
+            for row in rows {
+                let whole = labels.iter().filter(|label| row.contains(*label)).count();
+                assert_eq!(row.matches(']').count(), whole, "{name} at {width}: {row}");
+                assert_eq!(row.matches('[').count(), whole, "{name} at {width}: {row}");
+                seen += whole;
+            }
+        }
+    }
+    assert!(seen > 200, "{seen}");
+}

@@ -29,7 +29,7 @@ pub use source::model_files::ModelFile;
 pub use source::networks::{Forward, Forwarder, ForwarderProgram, Network};
 pub use source::nvml;
 pub use source::reads::{AppPart, Inline, JournalUnit, ProcessRef, Question, Root};
-pub use source::replies::{FileMeta, HttpReply, Listener, Reply};
+pub use source::replies::{FileMeta, HttpReply, Listener, OpenFile, Reply};
 pub use source::stores::{
     Folder, FolderEntry, FolderEntryKind, MAX_FOLDER_NAMES, MAX_MANIFEST_ENTRIES, ManifestEntry,
     ManifestForm,

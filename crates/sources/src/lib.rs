@@ -36,8 +36,9 @@ mod unsupported;
 #[cfg(target_os = "linux")]
 mod worker;
 
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
 pub use live::{LiveMachine, Waker};
@@ -53,6 +54,25 @@ pub struct Options {
     pub nvml_library: Option<PathBuf>,
     /// What shapes the run.
     pub settings: raw::Settings,
+}
+
+/// A regular file that the user named, or that lies in a folder the user named, open for reading. What is none is
+/// refused without opening it, since a FIFO without a writer and some devices never let go; and should something
+/// else take its name meanwhile, opening does not wait either.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let regular = |meta: std::fs::Metadata| match meta.is_file() {
+        true => Ok(()),
+        false if meta.is_dir() => Err(io::Error::other("it is no regular file but a folder")),
+        false => Err(io::Error::other("it is no regular file")),
+    };
+    regular(std::fs::metadata(path)?)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    linux::without_waiting(&mut options);
+    let file = options.open(path)?;
+    regular(file.metadata()?)?;
+    Ok(file)
 }
 
 /// Calls `notify` with the number of every SIGTERM, SIGHUP and SIGINT, on a thread of its own, instead of letting

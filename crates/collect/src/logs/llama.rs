@@ -30,6 +30,7 @@ struct Context {
     /// Buffers of which the last line counts.
     replaced: BTreeMap<(SegmentKind, Text), Bytes>,
     settings: BTreeMap<Text, Field>,
+    cache_types: Option<(Text, Text)>,
 }
 
 impl Context {
@@ -145,6 +146,9 @@ impl Loading {
             name: None,
             is_draft: draft,
             cache_tokens: first.and_then(|context| context.number("n_ctx")),
+            ubatch: first.and_then(|context| context.number("n_ubatch")),
+            batch: first.and_then(|context| context.number("n_batch")),
+            cache_types: first.and_then(|context| context.cache_types.clone()),
         }
     }
 }
@@ -273,6 +277,12 @@ pub(super) fn told(lines: &[KeptLine], cut: bool) -> Option<Told> {
             finish(&mut block, &mut told, cut);
             block.is_whole = true;
         }
+        // What an earlier run loaded is gone with it, whether or not it said so.
+        if line.is == LineKind::Restarted {
+            finish(&mut block, &mut told, cut);
+            told.port = None;
+            block.is_whole = true;
+        }
         has_any |= take(&mut block, &mut told, line);
         if line.at.is_some() {
             block.last = line.at;
@@ -322,13 +332,23 @@ fn note_loaded(block: &Block, told: &mut Told, cut: bool) {
 /// Takes a line; whether it was one of ours.
 fn take(block: &mut Block, told: &mut Told, line: &KeptLine) -> bool {
     match line.is {
-        LineKind::Started => {}
+        LineKind::Started => told.port = None,
         LineKind::Loading | LineKind::Runner => block.begin_model(announced(line, false)),
         LineKind::LoadingDraft => block.begin_model(announced(line, true)),
         LineKind::Header => block.header(text(line, 0)),
         LineKind::NoAlloc => block.model().is_planned = number(line, 0) == Some(1),
         LineKind::Buffer => buffer(block, line),
         LineKind::Context => block.begin_context(),
+        LineKind::CacheTypes => {
+            let types = text(line, 0).zip(text(line, 1));
+            let context = block.context();
+            context.cache_types = context.cache_types.take().or(types);
+        }
+        LineKind::Listening => {
+            told.port = line.text(0).and_then(|port| port.parse().ok());
+            // Many programs listen.
+            return false;
+        }
         LineKind::Setting => setting(block, line),
         LineKind::Slots => {
             block.slots = Some(Slots {

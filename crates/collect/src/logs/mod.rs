@@ -29,6 +29,8 @@ pub struct Told {
     pub events: Vec<ToldEvent>,
     /// Places on the bus of the devices that the lines name.
     pub devices: Vec<(Text, PciAddress)>,
+    /// The port that the program listens on.
+    pub port: Option<u16>,
 }
 
 /// A model that a log tells of.
@@ -52,6 +54,12 @@ pub struct LoadedModel {
     pub offloaded: Option<(u64, u64)>,
     /// Tokens that the cache has room for.
     pub cache_tokens: Option<u64>,
+    /// Tokens of a micro-batch.
+    pub ubatch: Option<u64>,
+    /// Tokens of a batch.
+    pub batch: Option<u64>,
+    /// Types of keys and values in the cache.
+    pub cache_types: Option<(Text, Text)>,
 }
 
 /// A size that a log reports.

@@ -80,5 +80,6 @@ pub(super) fn told(lines: &[KeptLine], _cut: bool) -> Option<Told> {
         complete: has_total,
         events: if has_total { vec![event] } else { Vec::new() },
         devices: Vec::new(),
+        ..Told::default()
     })
 }

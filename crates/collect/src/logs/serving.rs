@@ -57,6 +57,7 @@ impl Server {
             complete,
             events: if complete { vec![event] } else { Vec::new() },
             devices: Vec::new(),
+            ..Told::default()
         })
     }
 }

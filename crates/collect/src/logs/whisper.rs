@@ -76,5 +76,6 @@ pub(super) fn told(lines: &[KeptLine], _cut: bool) -> Option<Told> {
         complete,
         events: if complete { vec![event] } else { Vec::new() },
         devices: Vec::new(),
+        ..Told::default()
     })
 }

@@ -250,6 +250,7 @@ impl Models {
             watched,
             &known.flags,
             self.runners,
+            processes,
             around,
             now,
         );

@@ -133,6 +133,12 @@ impl Described<'_> {
             Reading::missing(gap, from)
         } else if self.missing_parts > 0 {
             Reading::missing(Gap::InputMissing, from)
+        } else if self
+            .headers
+            .iter()
+            .any(|it| it.impossible_tensors().is_some())
+        {
+            Reading::missing(Gap::ImpossibleHeader, from)
         } else {
             let parameters = self.headers.iter().map(|header| header.parameters());
             Reading::measured(parameters.fold(0, u64::saturating_add), from)

@@ -19,6 +19,8 @@ pub(super) struct Flags {
     pub(super) complete: bool,
     /// The file that it writes its log to.
     pub(super) log_file: Option<Text>,
+    /// The port that it was told to listen on.
+    pub(super) port: Option<u16>,
     pub(super) context: Option<u64>,
     pub(super) parallel: Option<u32>,
     pub(super) unified: Option<bool>,
@@ -81,6 +83,11 @@ const SPECS: &[Spec] = &[
         spellings: &["--log-file"],
         variable: Some("LLAMA_LOG_FILE"),
         set: |flags, value| flags.log_file = Some(value.into()),
+    },
+    Spec {
+        spellings: &["--port"],
+        variable: None,
+        set: |flags, value| flags.port = value.parse().ok(),
     },
     Spec {
         spellings: &["-c", "--ctx-size"],

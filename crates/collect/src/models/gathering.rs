@@ -5,7 +5,7 @@ use std::sync::Arc;
 use formats::Description;
 use gguf::ShardName;
 use model::{Evidence, EvidenceKind, Gap, Stamp, Text};
-use raw::{FileMeta, Machine, Reply, Root};
+use raw::{FileMeta, Machine, OpenFile, Root};
 
 use super::files::{Files, Look, Outcome};
 use super::flags::Flags;
@@ -84,9 +84,9 @@ pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {
             });
         }
     }
-    if let Ok((at, Reply::Links(links))) = watched.open_files.answer() {
-        for (fd, link) in links {
-            let (path, deleted) = maps::without_mark(link);
+    if let Ok((at, reply)) = watched.open_files.answer() {
+        for OpenFile { fd, path, .. } in reply.open_files() {
+            let (path, deleted) = maps::without_mark(&path);
             if !may_be_model(path) {
                 continue;
             }

@@ -1,16 +1,20 @@
 //! Logs of one process: which files they are, whether what they say is of this start of the process, and what it
 //! claims.
 //!
-//! A log that does not belong to this start, or tells of another model, is history: its events are shown and its
+//! Only what the process can write to is a log of its own. What cannot be shown to be of this start (see `start`), and
+//! a log that does not belong to this start, or tells of another model, is history: its events are shown and its
 //! sizes are not used.
+
+mod start;
+mod tail;
 
 use std::collections::BTreeMap;
 
 use model::{
-    Bytes, EvidenceKind, Gap, ModelEvent, ModelEventKind, PciAddress, Placement, Provenance,
-    Reading, Reported, Said, SegmentKind, Source, Stamp, Text,
+    Bytes, EvidenceKind, ModelEvent, ModelEventKind, PciAddress, Placement, Provenance, Reading,
+    Reported, Said, SegmentKind, Source, Stamp, Text,
 };
-use raw::logs::{LineTime, LogExcerpt};
+use raw::logs::{KeptLine, LineTime, LogExcerpt, Writer};
 use raw::{Inline, JournalUnit, Machine, ProcessRef, Question, Reply};
 
 use super::claim::{About, Claim, Named, Part};
@@ -18,10 +22,9 @@ use super::flags::Flags;
 use super::gathering::resolved;
 use crate::logs::{LoadedModel, Told, ToldEvent, ToldPart, of_runner, told};
 use crate::parse::{maps, stat};
-use crate::processes::{Poll, Watched};
-
-/// How often a log is looked at; unchanged it is not read.
-const LOOK_EVERY_MS: u64 = 15_000;
+use crate::processes::{Processes, Watched};
+use start::Agreement;
+pub(super) use tail::Tail;
 
 /// Most logs of one process.
 const MAX_LOGS: usize = 4;
@@ -51,52 +54,13 @@ impl Around<'_> {
     }
 }
 
-/// The newest excerpt of a log.
+/// A log of the process, and what it tells.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
-    poll: Poll,
-    excerpt: Option<(Stamp, LogExcerpt)>,
-}
-
-impl Tail {
-    /// Asks where it is time to; `question` gets the file as it was when it was read last. Whether another excerpt
-    /// has come.
-    pub(super) fn ask(
-        &mut self,
-        machine: &mut dyn Machine,
-        question: impl FnOnce(Option<raw::FileMeta>) -> Question,
-        now: Stamp,
-    ) -> bool {
-        let known = self.excerpt.as_ref().and_then(|(_, excerpt)| excerpt.file);
-        let changed = self
-            .poll
-            .ask(machine, || question(known), now, LOOK_EVERY_MS);
-        if !changed {
-            return false;
-        }
-        match self.poll.answer() {
-            Ok((_, Reply::Log(excerpt))) if excerpt.unchanged => false,
-            Ok((at, Reply::Log(excerpt))) => {
-                self.excerpt = Some((at, excerpt.clone()));
-                true
-            }
-            _ => self.excerpt.take().is_some(),
-        }
-    }
-
-    pub(super) fn excerpt(&self) -> Option<(Stamp, &LogExcerpt)> {
-        let (at, excerpt) = self.excerpt.as_ref()?;
-        Some((*at, excerpt))
-    }
-
-    pub(super) const fn is_waiting(&self) -> bool {
-        self.poll.is_waiting()
-    }
-
-    /// Why there is none.
-    fn gap(&self) -> Option<Gap> {
-        self.poll.answer().err().filter(|gap| *gap != Gap::Pending)
-    }
+struct OwnLog {
+    tail: Tail,
+    found: Vec<Told>,
+    /// Another process has been seen that can write to it: from then on only lines that say who wrote them count.
+    is_shared: bool,
 }
 
 /// Logs of one process over time.
@@ -106,7 +70,7 @@ pub(super) struct Logs {
     paths: Vec<Text>,
     /// The port of a runner of Ollama.
     runner: Option<u64>,
-    tails: BTreeMap<Text, (Tail, Vec<Told>)>,
+    tails: BTreeMap<Text, OwnLog>,
     ollama: Tail,
     journal: Tail,
     told_of_runner: Vec<Told>,
@@ -120,7 +84,7 @@ impl Logs {
     }
 
     pub(super) fn is_waiting(&self) -> bool {
-        let own = self.tails.values().any(|(tail, _)| tail.is_waiting());
+        let own = self.tails.values().any(|log| log.tail.is_waiting());
         let of_runner = self.ollama.is_waiting() || self.journal.is_waiting();
         // How many runners there are is known in the next refresh.
         own || of_runner || (self.is_runner() && self.was_alone.is_none())
@@ -135,6 +99,7 @@ impl Logs {
         watched: &Watched,
         flags: &Flags,
         runners: usize,
+        processes: &Processes,
         around: Around<'_>,
         now: Stamp,
     ) -> Vec<Claim> {
@@ -146,22 +111,35 @@ impl Logs {
         }
         let mut claims = Vec::new();
         for path in &self.paths {
-            let (tail, found) = self.tails.entry(path.clone()).or_default();
+            let log = self.tails.entry(path.clone()).or_default();
             let question = |known| Question::Log {
                 who,
                 path: path.clone(),
                 known,
             };
-            if tail.ask(machine, question, now) {
-                let excerpt = tail.excerpt().map(|(_, excerpt)| excerpt);
-                *found = excerpt.map_or_else(Vec::new, |it| told(&it.lines, it.cut));
-            }
-            let Some((at, excerpt)) = tail.excerpt() else {
+            let mut changed = log.tail.ask(machine, question, now);
+            let Some((at, excerpt)) = log.tail.excerpt() else {
+                log.found = Vec::new();
                 continue;
             };
+            if !log.is_shared && start::others_write(processes, who, path, excerpt.file) {
+                log.is_shared = true;
+                changed = true;
+            }
+            if changed {
+                log.found = if log.is_shared {
+                    told(&by_itself(&excerpt.lines, who), excerpt.cut)
+                } else {
+                    told(&excerpt.lines, excerpt.cut)
+                };
+            }
             // A second log says what the first one said: the first that is of this start counts.
             let shows = |claims: &[Claim]| claims.iter().any(|claim| claim.kind.is_some());
-            let told = Log::new(path, excerpt, at, around).claims(found);
+            let of_this = Log {
+                flags: Some(flags),
+                ..Log::new(path, excerpt, at, around)
+            };
+            let told = of_this.claims(&log.found);
             if claims.is_empty() || (!shows(&claims) && shows(&told)) {
                 claims = told;
             }
@@ -225,24 +203,33 @@ impl Logs {
         };
         let log = Log {
             is_current: Some(is_of_this),
+            is_proven: is_of_this,
             ..Log::new(name, excerpt, at, around)
         };
         log.claims(&self.told_of_runner)
     }
 }
 
-/// Files that are logs of this process: the one that its command line names, standard error and output where they
-/// are files, and open files that are called logs.
+/// Lines of a log of several that this process says it wrote.
+fn by_itself(lines: &[KeptLine], who: ProcessRef) -> Vec<KeptLine> {
+    let is_own = |line: &&KeptLine| line.by == Some(Writer::Pid(who.pid));
+    lines.iter().filter(is_own).cloned().collect()
+}
+
+/// Files that are logs of this process: the one that its command line names, and of those that it has open for writing
+/// standard error and output, and what is called a log.
 fn paths(watched: &Watched, flags: &Flags) -> Vec<Text> {
     let mut paths: Vec<Text> = Vec::new();
     paths.extend(flags.log_file.as_ref().map(|path| resolved(path, watched)));
-    if let Ok((_, Reply::Links(links))) = watched.open_files.answer() {
+    if let Ok((_, reply)) = watched.open_files.answer() {
+        let mut open = reply.open_files();
+        open.retain(|file| file.writes == Some(true));
         for fd in ["2", "1"] {
-            let of_fd = links.iter().find(|(number, _)| &**number == fd);
-            paths.extend(of_fd.map(|(_, path)| path.clone()));
+            let of_fd = open.iter().find(|file| &*file.fd == fd);
+            paths.extend(of_fd.map(|file| file.path.clone()));
         }
-        let named = links.iter().filter(|(_, path)| is_log_name(path));
-        paths.extend(named.map(|(_, path)| path.clone()));
+        let named = open.iter().filter(|file| is_log_name(&file.path));
+        paths.extend(named.map(|file| file.path.clone()));
     }
     let mut seen: Vec<Text> = Vec::new();
     for path in paths {
@@ -300,6 +287,10 @@ struct Log<'a> {
     around: Around<'a>,
     /// Whether it was written after the process started; `None` where that cannot be told.
     is_current: Option<bool>,
+    /// Whether the file itself shows that this start wrote what it tells.
+    is_proven: bool,
+    /// The settings of the process, which may agree with what it tells.
+    flags: Option<&'a Flags>,
 }
 
 impl<'a> Log<'a> {
@@ -310,6 +301,8 @@ impl<'a> Log<'a> {
             at,
             around,
             is_current: written.and_then(|written| around.is_after_start(written)),
+            is_proven: start::is_proven(excerpt, around),
+            flags: None,
         }
     }
 
@@ -334,8 +327,16 @@ impl<'a> Log<'a> {
             Some(at) => self.around.is_after_start(at),
             None => self.is_current,
         };
+        let agreement = self
+            .flags
+            .map_or(Agreement::Silent, |flags| start::agreement(told, flags));
+        let is_shown = match agreement {
+            Agreement::Agrees => true,
+            Agreement::Contradicts => false,
+            Agreement::Silent => self.is_proven || loaded_us.is_some(),
+        };
         let is_of_this_start =
-            told.complete && is_fresh == Some(true) && self.is_current != Some(false);
+            told.complete && is_shown && is_fresh == Some(true) && self.is_current != Some(false);
         for model in &told.models {
             claims.push(self.of_model(told, model, is_of_this_start));
         }
@@ -344,9 +345,13 @@ impl<'a> Log<'a> {
             let fresh = match (wall_us(event), self.is_current) {
                 (Some(at), _) => self.around.is_after_start(at),
                 (None, Some(false)) => Some(false),
-                (None, current) if is_newest => current,
+                (None, current) if is_newest && is_shown => current,
                 (None, _) => None,
             };
+            // Of whatever run, it says nothing of this one.
+            if event.kind == ModelEventKind::Unloaded && fresh.is_none() {
+                continue;
+            }
             let event = ModelEvent {
                 kind: event.kind,
                 wall_us: wall_us(event),

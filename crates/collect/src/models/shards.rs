@@ -9,8 +9,9 @@ use raw::{Machine, Root};
 use super::files::{Files, Look, Outcome};
 use super::gathering::Gathered;
 
-/// Most parts of a split model that are looked for.
-const MAX_PARTS: u32 = 64;
+/// Most parts of a split model that are looked for. The largest published ones have less; all of them have
+/// room among the files that are remembered.
+const MAX_PARTS: u32 = 192;
 
 /// Size of a file, and when it was looked at.
 pub(crate) type Size = Result<(u64, Stamp), Gap>;
@@ -21,8 +22,10 @@ pub(crate) struct Shards {
     pub(crate) headers: Vec<Arc<Header>>,
     /// Path and size of every part that was looked for; of those given first.
     pub(crate) files: Vec<(Text, Size)>,
-    /// Parts that could not be read.
+    /// Parts that could not be read, or were not looked for.
     pub(crate) missing: usize,
+    /// Parts that were not looked for, because there are more than are.
+    pub(crate) unread: usize,
 }
 
 impl Shards {
@@ -52,6 +55,7 @@ pub(super) fn shards(
     let size = |look: &Look| look.meta.map(|(meta, at)| (meta.size, at));
     let mut shards = Shards {
         missing: parts.len() - headers.len(),
+        unread: 0,
         headers,
         files: parts
             .iter()
@@ -83,5 +87,6 @@ pub(super) fn shards(
     }
     let beyond = usize::try_from(shard.count.saturating_sub(MAX_PARTS)).unwrap_or(usize::MAX);
     shards.missing = shards.missing.saturating_add(beyond);
+    shards.unread = beyond;
     shards
 }

@@ -176,6 +176,11 @@ impl Processes {
         self.watched.get(&key)
     }
 
+    /// All that are observed.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&ProcessKey, &Watched)> {
+        self.watched.iter()
+    }
+
     /// The name of a user.
     pub(crate) fn user(&self, id: u32) -> Option<&Poll> {
         self.users.get(&id)

@@ -64,6 +64,7 @@ pub struct Subject {
     headers: Vec<Arc<Header>>,
     files: Vec<ModelPart>,
     missing: usize,
+    unread: usize,
     truncated: bool,
     at: Stamp,
 }
@@ -118,6 +119,7 @@ impl Subject {
                 })
                 .collect(),
             missing: shards.missing,
+            unread: shards.unread,
             truncated,
             at,
         }
@@ -135,6 +137,7 @@ impl Subject {
             at: self.at,
             model: self.model.clone(),
             files: self.files.clone(),
+            unread: self.unread,
             truncated: self.truncated,
             settings: self.settings(wish, context),
             need: self.need(wish, context),

@@ -318,9 +318,13 @@ impl Heads {
             length("attention.value_length").ok_or(WhyNot::Missing("attention.value_length"))?;
         let given = |key| header.u64(key).is_some_and(|length| length > 0);
         Ok(Self {
-            with_keys: header
-                .head_count_kv()
-                .ok_or(WhyNot::Missing("attention.head_count_kv"))?,
+            with_keys: header.head_count_kv().ok_or_else(|| {
+                let key = "attention.head_count_kv";
+                match header.value(key) {
+                    Some(_) => WhyNot::Malformed(key),
+                    None => WhyNot::Missing(key),
+                }
+            })?,
             key,
             value,
             key_windowed: header.u64("attention.key_length_swa").unwrap_or(key),

@@ -1,6 +1,6 @@
 //! Headers that are wrong: what is refused, and what is only a flaw.
 
-use gguf::limits::{MAX_REQUESTED_BYTES, MAX_STEPS};
+use gguf::limits::{MAX_FLAWS, MAX_REQUESTED_BYTES, MAX_STEPS};
 use gguf::{Error, Flaw};
 
 use crate::answers::drive;
@@ -259,6 +259,42 @@ fn overlapping_and_duplicate_tensors_are_flaws() {
     assert!(header.flaws.contains(&Flaw::DuplicateTensor("a".into())));
     assert!(header.flaws.contains(&Flaw::OverlappingTensors));
     assert!(header.truncated_data());
+    assert!(header.impossible_tensors().is_some());
+}
+
+#[test]
+fn sizes_are_impossible_where_tensors_share_bytes_or_stand_twice_whatever_else_is_wrong() {
+    let sound = Builder::new()
+        .tensor("a", &[64], 0, 0)
+        .tensor("b", &[64], 0, 256);
+    assert_eq!(sound.read().unwrap().impossible_tensors(), None);
+    // More flaws than are kept stand before it.
+    let many = |mut builder: Builder| {
+        for number in 0..MAX_FLAWS + 6 {
+            let name = format!("x{number}");
+            let offset = 4096 + u64::try_from(number).unwrap() * 1024;
+            builder = builder.tensor(&name, &[256], u32::MAX, offset);
+        }
+        builder
+    };
+    for (builder, expected) in [
+        (
+            many(Builder::new())
+                .tensor("a", &[64], 0, 0)
+                .tensor("b", &[64], 0, 128),
+            Flaw::OverlappingTensors,
+        ),
+        (
+            many(Builder::new())
+                .tensor("a", &[64], 0, 0)
+                .tensor("a", &[64], 0, 256),
+            Flaw::DuplicateTensor("a".into()),
+        ),
+    ] {
+        let header = builder.read().unwrap();
+        assert_eq!(header.flaws.len(), MAX_FLAWS);
+        assert_eq!(header.impossible_tensors(), Some(&expected));
+    }
 }
 
 #[test]

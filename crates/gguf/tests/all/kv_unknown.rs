@@ -71,6 +71,20 @@ fn damaged_headers_are_refused() {
             with(&[("block_count", 2)]).u32s("llama.attention.head_count_kv", &[2]),
             WhyNot::Malformed("attention.head_count_kv"),
         ),
+        // No number of heads is not the number of all heads.
+        (
+            with(&[("block_count", 2)]).array(
+                "llama.attention.head_count_kv",
+                5,
+                2,
+                &[2_i32, -1].map(i32::to_le_bytes).concat(),
+            ),
+            WhyNot::Malformed("attention.head_count_kv"),
+        ),
+        (
+            with(&[("block_count", 2)]).text("llama.attention.head_count_kv", "2"),
+            WhyNot::Malformed("attention.head_count_kv"),
+        ),
     ] {
         let result = compute(&builder, "-c 4096");
         if why == WhyNot::Missing("") {

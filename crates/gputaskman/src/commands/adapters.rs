@@ -1,6 +1,6 @@
 //! The user's own adapters of applications: `--adapters DIR`, else the folder that `GPUTASKMAN_ADAPTERS` names.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,7 +83,7 @@ fn adapter(path: &Path) -> Result<Adapter, String> {
     let name = path.display().to_string();
     let bound = u64::try_from(MAX_ADAPTER_BYTES + 1).unwrap_or(u64::MAX);
     let mut text = String::new();
-    let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
+    let file = sources::open_regular(path).map_err(|error| format!("{name}: {error}"))?;
     let read = file.take(bound).read_to_string(&mut text);
     read.map_err(|error| format!("{name}: {error}"))?;
     parse(&name, &text).map_err(|error| error.to_string())

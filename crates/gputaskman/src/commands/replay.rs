@@ -1,6 +1,5 @@
 //! Shows a recording.
 
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,17 +32,7 @@ pub(super) fn run(cli: &Cli, file: &Path) -> Outcome {
 
 fn load(file: &Path) -> Result<Capture, Failure> {
     let what = || format!("cannot read the recording {}", file.display());
-    // Before it is opened: a FIFO without a writer would never let go.
-    let meta = std::fs::metadata(file)
-        .with_context(what)
-        .map_err(Failure::failed)?;
-    if !meta.is_file() {
-        return Err(Failure::failed(anyhow::anyhow!(
-            "{} is no regular file",
-            file.display()
-        )));
-    }
-    let input = File::open(file)
+    let input = sources::open_regular(file)
         .with_context(what)
         .map_err(Failure::failed)?;
     Capture::load(input).with_context(what).map_err(|error| {

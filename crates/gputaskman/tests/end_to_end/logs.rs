@@ -144,6 +144,8 @@ fn standard_error_that_leads_to_a_file_is_a_log_and_says_the_same_as_a_second_on
     task.open = vec![LOG.to_owned()];
     machine.add(&task);
     let errors = "/srv/logs/nohup.out";
+    let flags = format!("proc/{PID}/fdinfo/2");
+    machine.folder().write(&flags, "pos:\t0\nflags:\t0100001\n");
     machine.folder().link(&format!("proc/{PID}/fd/2"), errors);
     machine.file(errors, LINES);
     // Nothing is charged twice.
@@ -161,6 +163,77 @@ fn standard_error_that_leads_to_a_file_is_a_log_and_says_the_same_as_a_second_on
     let document = self::document(&machine);
     let row = process(&document, PID);
     assert_eq!((reported(row).len(), log(row)), (5, json!("server.log")));
+}
+
+#[test]
+fn what_is_open_for_reading_alone_is_no_log_of_the_process() {
+    let (machine, mut task) = server("");
+    task.open = vec![LOG.to_owned()];
+    machine.add(&task);
+    machine.file(LOG, LINES);
+    // Another server's, whose end it shows; nor is one whose flags nothing tells.
+    for (flags, expected) in [
+        ("pos:\t0\nflags:\t0100000\nmnt_id:\t29\n", 0),
+        ("pos:\t0\n", 0),
+        ("pos:\t0\nflags:\t0100002\nmnt_id:\t29\n", 5),
+    ] {
+        let fdinfo = format!("proc/{PID}/fdinfo/10");
+        machine.folder().write(&fdinfo, flags);
+        let document = document(&machine);
+        let row = process(&document, PID);
+        assert_eq!(reported(row).len(), expected, "{flags}");
+        let (evidence, events) = told(&row["models"][0]);
+        assert_eq!(evidence.contains(&"log"), expected > 0);
+        assert_eq!(events.is_empty(), expected == 0);
+    }
+}
+
+#[test]
+fn a_log_that_two_processes_write_is_of_neither() {
+    let machine = Machine::new();
+    machine.file(MODEL, models::whole(LLAMA));
+    machine.file(LOG, LINES);
+    let pids = [PID, PID + 1];
+    for pid in pids {
+        let mut task = Task::llama_server(pid, MODEL, "-c 4096");
+        task.open = vec![LOG.to_owned()];
+        machine.add(&task);
+    }
+    let card = pids
+        .iter()
+        .fold(Device::new("NVIDIA RTX A4000"), |card, pid| {
+            card.with_process(Process::new(*pid, Kind::Compute, 1_u64 << 30))
+        });
+    let driver = driver(Generation::R580, &Scenario::default().with_device(card));
+    let program = Program::line("--json").driver(&driver);
+    let document = program.root(machine.path()).run().ended(0).json();
+    for pid in pids {
+        let row = process(&document, pid);
+        assert_eq!(reported(row), Vec::<Value>::new());
+        let (evidence, events) = told(&row["models"][0]);
+        assert!(!evidence.contains(&"log") && events.is_empty());
+    }
+}
+
+#[test]
+fn a_load_of_other_settings_than_the_command_line_is_of_another_run() {
+    // The log says two slots of 2048 tokens.
+    for (settings, expected) in [("-np 2", 5), ("-np 4", 0), ("-np 2 -ngl 3", 0)] {
+        let (machine, mut task) = server(settings);
+        task.open = vec![LOG.to_owned()];
+        machine.add(&task);
+        machine.file(LOG, LINES);
+        let document = document(&machine);
+        let row = process(&document, PID);
+        assert_eq!(reported(row).len(), expected, "{settings}");
+        let fresh = if expected > 0 {
+            json!(true)
+        } else {
+            Value::Null
+        };
+        let (_, events) = told(&row["models"][0]);
+        assert_eq!(events, [json!(["loaded", fresh, false])], "{settings}");
+    }
 }
 
 #[test]
@@ -415,6 +488,12 @@ fn a_mistake_in_ones_own_adapter_is_named_and_the_others_go_on() {
         "app = \"Mine\"\nprocesses = [\"handy\"]\n[settings]\nformat = \"ini\"\nkey = \"General.model\"\nlinux = \"/srv/mine.ini\"\n",
     );
     folder.write("notes.txt", "no adapter");
+    // Neither is waited for.
+    let fifo = folder.at("c-pipe.toml");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
+    folder.link("d-linked.toml", &fifo.display().to_string());
+    folder.link("e-device.toml", "/dev/zero");
+    std::fs::create_dir(folder.at("f-folder.toml")).unwrap();
     let machine = handy(SETTINGS, "");
     machine.file("/srv/mine.ini", "[General]\nmodel=My own model\n");
     let driver = driver(Generation::R580, &card());
@@ -425,6 +504,15 @@ fn a_mistake_in_ones_own_adapter_is_named_and_the_others_go_on() {
         let document = ran.ended(0).json();
         let place = "a-broken.toml, line 3, lgo: unknown field `lgo`";
         assert!(ran.stderr.contains(place), "{}", ran.stderr);
+        for (name, why) in [
+            ("c-pipe.toml", "it is no regular file"),
+            ("d-linked.toml", "it is no regular file"),
+            ("e-device.toml", "it is no regular file"),
+            ("f-folder.toml", "it is no regular file but a folder"),
+        ] {
+            let said = format!("{name}: {why}");
+            assert!(ran.stderr.contains(&said), "{said}: {}", ran.stderr);
+        }
         let models = list(process(&document, PID), "models");
         assert_eq!(models[0]["name"], "My own model");
         assert_eq!(models[0]["label"], "candidate");

@@ -142,6 +142,51 @@ fn a_split_model_is_read_whole_by_any_part_and_missing_parts_are_named() {
 }
 
 #[test]
+fn a_split_model_of_many_parts_is_read_whole_and_what_is_not_looked_for_is_told() {
+    let folder = Folder::new();
+    let part = |number: u32, of: u32| format!("s-{number:05}-of-{of:05}.gguf");
+    for number in 1..=70 {
+        for of in [70, 99_999] {
+            let file = folder.write(&part(number, of), LLAMA);
+            let file = std::fs::File::options().append(true).open(file).unwrap();
+            file.set_len(models::LLAMA_FILE_BYTES).unwrap();
+        }
+    }
+    let inspected = |name: &str| {
+        let file = folder.at(name);
+        let ran = Program::line("inspect -c 512").arg(&file).run();
+        ran.ended(0).text().to_owned()
+    };
+    let text = inspected(&part(1, 70));
+    assert!(text.contains("70 of 70 parts found"), "{text}");
+    assert!(!text.contains("missing"), "{text}");
+    let text = inspected(&part(1, 99_999));
+    let said = "70 of 99999 parts read, 99807 not looked for (limit 192)";
+    assert!(text.contains(said), "{text}");
+}
+
+#[test]
+fn weights_of_a_header_that_contradicts_itself_are_not_known() {
+    let folder = Folder::new();
+    let whole = models::whole(LLAMA);
+    let twice = models::patched(&whole, b"blk.1.attn_k.weight", b"blk.0.attn_k.weight");
+    let file = folder.write("twice.gguf", twice);
+    let ran = Program::line("inspect -c 512").arg(&file).run();
+    let text = ran.ended(0).text();
+    assert!(text.contains("the file's header says what cannot be true"));
+    assert!(text.contains("weights not known: the tensor \"blk.0.attn_k.weight\" stands twice"));
+    let ran = Program::line("inspect -c 512 --json").arg(&file).run();
+    let document = ran.json();
+    json::every_null_has_its_reason(&document);
+    let weights = with(&document["need"]["parts"], "segment", "weights");
+    assert!(weights["bytes_low"].is_null());
+    assert!(ran.text().contains("impossible_header"));
+    assert!(document["model"]["parameters"].is_null());
+    // What goes by other numbers is as exact as before.
+    assert!(part(&document["need"], "kv") > 0);
+}
+
+#[test]
 fn what_is_no_model_is_refused_with_what_was_tried_and_nothing_on_stdout() {
     let folder = Folder::new();
     let whole = models::whole(LLAMA);

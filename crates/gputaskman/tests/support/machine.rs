@@ -106,6 +106,9 @@ impl Machine {
         link("fd/0", "/dev/null");
         for (number, open) in task.open.iter().enumerate() {
             link(&format!("fd/{}", number + 10), open);
+            // For appending, as logs are.
+            let text = "pos:\t0\nflags:\t0102001\nmnt_id:\t29\n";
+            write(&format!("fdinfo/{}", number + 10), text.as_bytes());
         }
         for (number, _) in task.listening.iter().enumerate() {
             link(

@@ -61,6 +61,7 @@ pub fn inspection() -> Inspection {
             part("granite-00002-of-00003.gguf", None),
             part("granite-00003-of-00003.gguf", Some(4096)),
         ],
+        unread: 0,
         truncated: true,
         settings: vec![
             one("context", "16384", false),

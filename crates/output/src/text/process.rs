@@ -5,20 +5,47 @@ use model::{Charge, Container, Model, Process, Reading};
 use super::notes::Notes;
 use crate::format;
 
-/// Its first model with quantization and label, or its runtimes; then the partition.
+/// Columns of a model's title that are left at least before what stands behind it is shortened.
+const LEAST_OF_TITLE: usize = 4;
+
+/// Its first model with quantization and label, or its runtimes; then the partition. Where the columns are fewer, the
+/// title gives way first, since the label is what says how sure it is.
 pub(super) fn what(
     notes: &mut Notes<'_>,
     subject: &str,
     process: &Process,
     charge: Option<&Charge>,
+    room: usize,
 ) -> String {
-    let mut text = match process.models.as_slice() {
+    let partition = charge
+        .and_then(|it| it.instance)
+        .map_or_else(String::new, |(gpu, compute)| {
+            format!("  MIG {gpu}/{compute}")
+        });
+    let text = match process.models.as_slice() {
         [first, rest @ ..] => {
-            let more = match rest.len() {
-                0 => String::new(),
-                more => format!(" and {more} more"),
+            let title = title(first);
+            let title = format::sanitize(&title);
+            let label = format!(" [{}]", first.label.id());
+            let (words, sign) = match rest.len() {
+                0 => (String::new(), String::new()),
+                more => (format!(" and {more} more"), format!(" +{more}")),
             };
-            format!("{} [{}]{more}", title(first), first.label.id())
+            let behind = [
+                format!("{label}{words}{partition}"),
+                format!("{label}{sign}{partition}"),
+                format!("{label}{sign}"),
+                label,
+            ];
+            let least = format::display_width(&title).min(LEAST_OF_TITLE);
+            for behind in &behind {
+                let left = room.saturating_sub(format::display_width(behind));
+                if left >= least {
+                    return format!("{}{behind}", format::middle_ellipsis(&title, left));
+                }
+            }
+            // Too narrow for any of it: then the title alone.
+            return format::middle_ellipsis(&title, room).into_owned();
         }
         [] => {
             // Looked for and not found is one thing, not to be seen another.
@@ -28,10 +55,8 @@ pub(super) fn what(
             runtimes(notes, subject, process)
         }
     };
-    if let Some((gpu, compute)) = charge.and_then(|it| it.instance) {
-        text = format!("{text}  MIG {gpu}/{compute}");
-    }
-    text
+    let text = format!("{text}{partition}");
+    format::middle_ellipsis(&format::sanitize(&text), room).into_owned()
 }
 
 /// The container, as short as the table wants it: what it is called and its identifier, one of them

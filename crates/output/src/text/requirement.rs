@@ -94,11 +94,13 @@ fn identity(page: &mut Page, from: &Inspection) {
         |bytes| format::size_long(*bytes),
     );
     let found = |part: &&ModelPart| part.size.known().is_some();
-    let parts = match from.files.len() {
-        0 | 1 => String::new(),
-        all => format!(
-            ", {} of {all} parts found",
-            from.files.iter().filter(found).count()
+    let there = from.files.iter().filter(found).count();
+    let parts = match (from.files.len(), from.unread) {
+        (0 | 1, 0) => String::new(),
+        (all, 0) => format!(", {there} of {all} parts found"),
+        (looked_for, unread) => format!(
+            ", {there} of {} parts read, {unread} not looked for (limit {looked_for})",
+            looked_for.saturating_add(unread)
         ),
     };
     let path = model.path.value().map_or("", |path| path);

@@ -256,9 +256,8 @@ fn row(
         cells.push(format::pad_end(&text, columns));
     }
     let taken = format::display_width(&cells.join("  ")) + 2;
-    let last = process::what(notes, &subject, process, charge);
     let room = page.width().saturating_sub(taken);
-    cells.push(format::middle_ellipsis(&format::sanitize(&last), room).into_owned());
+    cells.push(process::what(notes, &subject, process, charge, room));
     page.line(&cells.join("  "));
 }
 

@@ -132,8 +132,8 @@ fn following<'a>(
     }
     let Some(flag) = flag else {
         let shown = match expected {
-            Expected::Value(name) => value_of(name, argument, names),
-            _ => free(argument, names),
+            Expected::Value(name) => known(name, argument, value_of(name, argument, names), names),
+            _ => known("", argument, free(argument, names), names),
         };
         // `Authorization: Bearer x` without quotes.
         let next = match argument.strip_suffix([':', '=']) {
@@ -147,7 +147,8 @@ fn following<'a>(
             let shown = if flag.is_hidden() && !is_setting(value) {
                 hidden(value)
             } else {
-                value_of(flag.name, value, names)
+                let shown = value_of(flag.name, value, names);
+                known(flag.name, value, shown, names)
             };
             let next = if flag.is_secret() && !secrets::counts_tokens(flag.name) {
                 Expected::MoreSecret
@@ -158,6 +159,27 @@ fn following<'a>(
         }
         None if flag.is_secret() => (flag.shown.to_owned(), Expected::Secret(flag.name)),
         None => (flag.shown.to_owned(), Expected::Value(flag.name)),
+    }
+}
+
+/// What is shown of the value of a flag, `shown` as far as the value itself tells: a word stays only behind a flag of
+/// which is known that its value is the name of a model or one of a few words. Behind any other it may be anything.
+fn known(name: &str, value: &str, shown: String, names: &mut Pseudonyms) -> String {
+    let is_known = || {
+        flags::takes_word(name)
+            || value.is_empty()
+            || value == "-"
+            || value.split(',').all(is_setting)
+            || value.contains('/')
+            || value
+                .split(':')
+                .all(|piece| has_known_extension(piece) || is_setting(piece))
+            || addresses::redacted(value).is_some()
+    };
+    if names.level() == Redaction::None || shown != value || is_known() {
+        shown
+    } else {
+        names.word("w", value)
     }
 }
 

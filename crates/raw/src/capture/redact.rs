@@ -238,6 +238,12 @@ fn posted_reply(question: &Question, reply: Reply, names: &mut Pseudonyms) -> Re
                 })
                 .collect(),
         ),
+        (Question::OpenFiles(_), Reply::Open(mut files)) => {
+            for file in &mut files {
+                file.path = names.path(&file.path).into();
+            }
+            Reply::Open(files)
+        }
         (Question::Container { .. }, Reply::Container(mut record)) => {
             record.name = names.word("container-", &record.name).into();
             record.pod = record.pod.map(|pod| names.word("pod-", &pod).into());

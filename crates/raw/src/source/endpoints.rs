@@ -127,6 +127,16 @@ impl Endpoint {
         self.row().1
     }
 
+    /// Whether the value at this path is a text. Elsewhere it is a number or a switch, and a text is not kept: a server
+    /// that answers one there may have put anything into it.
+    pub fn is_text(self, path: &str) -> bool {
+        let name = path.rsplit('.').next().unwrap_or(path);
+        match self {
+            Self::LlamaSlots | Self::KoboldContext | Self::KoboldPerf | Self::ComfyPrompt => false,
+            _ => TEXTS.contains(&name.trim_end_matches("[]")),
+        }
+    }
+
     const fn row(self) -> (&'static str, &'static [&'static str]) {
         match self {
             Self::LlamaProps => (
@@ -270,6 +280,41 @@ impl Endpoint {
         }
     }
 }
+
+/// Names of values that are texts: names of models and of formats, versions, states, times.
+const TEXTS: &[&str] = &[
+    "model_path",
+    "model_alias",
+    "model_ftype",
+    "build_info",
+    "role",
+    "id",
+    "value",
+    "name",
+    "expires_at",
+    "family",
+    "parameter_size",
+    "quantization_level",
+    "key",
+    "type",
+    "quantization",
+    "state",
+    "root",
+    "parent",
+    "cache_dtype",
+    "version",
+    "model_id",
+    "model_dtype",
+    "result",
+    "comfyui_version",
+    "pytorch_version",
+    "backend",
+    "status",
+    "backend_name",
+    "model_name",
+    "mode",
+    "last_used",
+];
 
 const SGLANG: &[&str] = &[
     "model_path",

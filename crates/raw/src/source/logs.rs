@@ -37,6 +37,12 @@ pub struct LogExcerpt {
     /// The file is the one that the question knew, and was not read again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchanged: bool,
+    /// When the file was made, microseconds since 1970; `None` where the file system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub born_us: Option<i64>,
+    /// The time that its last line says, kept or not; `None` where that says none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<LineTime>,
     /// The beginning is missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
@@ -119,6 +125,10 @@ impl Field {
 pub enum LineKind {
     /// The program has started.
     Started,
+    /// The time since the start went back: from here on another run writes.
+    Restarted,
+    /// A server listens: port.
+    Listening,
     /// A server begins to load: path.
     Loading,
     /// The next model is the draft model: path.
@@ -134,6 +144,8 @@ pub enum LineKind {
     Context,
     /// A setting of a context: key, value.
     Setting,
+    /// Types of a context's cache: keys, values.
+    CacheTypes,
     /// A server's slots: number; tokens of one; whether they share the cache.
     Slots,
     /// Tokens of one slot, where a line for each slot says it: tokens.
@@ -249,12 +261,20 @@ pub(super) fn keep_with(
     bytes: &[u8],
     mut rules: impl FnMut(&str, &mut Vec<(LineKind, Fields)>),
 ) -> Vec<KeptLine> {
-    let mut lines = std::collections::VecDeque::new();
+    let mut lines: std::collections::VecDeque<KeptLine> = std::collections::VecDeque::new();
     let mut found = Vec::new();
+    let mut since_start = 0;
     for line in bytes.split(|byte| *byte == b'\n') {
         let Some(Stripped { at, by, texts }) = stripped(line) else {
             continue;
         };
+        if let (Some(LineTime::SinceStart(now)), None) = (at, by) {
+            let was_kept = lines.back().is_some_and(|it| it.is != LineKind::Restarted);
+            if now < since_start && was_kept {
+                push(&mut lines, LineKind::Restarted, at, by, Vec::new());
+            }
+            since_start = now;
+        }
         for text in &texts {
             match text {
                 lines::Content::Text(text) => rules(text, &mut found),
@@ -263,14 +283,30 @@ pub(super) fn keep_with(
                 }
             }
             for (is, fields) in found.drain(..) {
-                if lines.len() == MAX_KEPT_LINES {
-                    lines.pop_front();
-                }
-                lines.push_back(KeptLine { is, at, by, fields });
+                push(&mut lines, is, at, by, fields);
             }
         }
     }
     lines.into()
+}
+
+fn push(
+    lines: &mut std::collections::VecDeque<KeptLine>,
+    is: LineKind,
+    at: Option<LineTime>,
+    by: Option<Writer>,
+    fields: Fields,
+) {
+    if lines.len() == MAX_KEPT_LINES {
+        lines.pop_front();
+    }
+    lines.push_back(KeptLine { is, at, by, fields });
+}
+
+/// The time that the last line says. `bytes` ends with a whole line.
+pub fn last_time(bytes: &[u8]) -> Option<LineTime> {
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    stripped(bytes.rsplit(|byte| *byte == b'\n').next()?)?.at
 }
 
 /// The end of a log from the start of a line, where its beginning is missing.

@@ -28,8 +28,10 @@ pub enum Reply {
     Meta(FileMeta),
     /// What a file is.
     Model(ModelFile),
-    /// Link texts by descriptor number or name.
+    /// Link texts by name; in recordings of before there was [`Self::Open`], by descriptor number too.
     Links(Vec<(Text, Text)>),
+    /// Regular files that are open.
+    Open(Vec<OpenFile>),
     /// Listening sockets.
     Listeners(Vec<Listener>),
     /// A reply of a loopback server.
@@ -53,6 +55,38 @@ impl Reply {
     pub fn text(text: &str) -> Self {
         Self::Bytes(text.as_bytes().into())
     }
+
+    /// The open files that this says, by descriptor.
+    pub fn open_files(&self) -> Vec<OpenFile> {
+        match self {
+            Self::Open(files) => files.clone(),
+            Self::Links(links) => links
+                .iter()
+                .map(|(fd, path)| OpenFile {
+                    fd: fd.clone(),
+                    path: path.clone(),
+                    writes: None,
+                    file: None,
+                })
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A regular file that a process has open.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct OpenFile {
+    /// The descriptor's number.
+    pub fd: Text,
+    /// Its link text.
+    pub path: Text,
+    /// Whether it was opened for writing; `None` where that is not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writes: Option<bool>,
+    /// Device and inode; `None` where they are not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<(u64, u64)>,
 }
 
 /// Size and identity of a regular file. A change of any field means another content.

@@ -76,16 +76,27 @@ fn a_model_keeps_its_form() {
 }
 
 #[test]
-fn words_stay_where_only_paths_are_hidden() {
+fn words_stay_where_only_paths_are_hidden_behind_flags_that_take_a_name_or_a_word() {
     let line = [
         "python3",
         "train.py",
         "--alias",
         "tiny",
-        "--opt-level",
-        "O2",
+        "--served_model_name",
+        "tiny",
+        "-dev",
+        "CUDA0,CUDA1",
+        "--tensor-split",
+        "3,1",
+        "--whatever",
+        "12",
+        "--unknown-switch",
+        "on",
     ];
     assert_eq!(command_line(Paths, &line), line);
+    let other = command_line(Paths, &["python3", "train.py", "--opt-level", "O2", "word"]);
+    assert_eq!(other[..3], ["python3", "train.py", "--opt-level"]);
+    assert!(!other[3..].contains(&"O2".to_owned()) && !other[3..].contains(&"word".to_owned()));
 }
 
 #[test]

@@ -65,6 +65,89 @@ fn whatever_follows_a_secret_flag_goes_up_to_the_next_flag() {
     }
 }
 
+/// Flags of servers, trainers and clients behind which stands what nobody may read.
+const TELLING: &[&str] = &[
+    // Secrets.
+    "-hft",
+    "-k",
+    "--session",
+    "--pat",
+    "--otp",
+    "--pw",
+    "--license",
+    "--serial",
+    "--ngrok-authtoken",
+    "--gradio-auth",
+    "--adminpassword",
+    "--admin-key",
+    "--cookie",
+    "--pwd",
+    "--bearer",
+    "--credentials",
+    "--jwt",
+    "--session_id",
+    "--pin",
+    // Texts.
+    "-p",
+    "--prompt",
+    "--in-prefix",
+    "--in-suffix",
+    "--in_prefix",
+    "--initial-prompt",
+    "--instance_prompt",
+    "--validation_prompt",
+    "--reasoning-budget-message",
+    "--query",
+    "--text",
+    "--message",
+    "--system-prompt",
+    "-sys",
+    "--negative",
+    "--caption",
+    "--question",
+    "--instruction",
+    "--input",
+    "--stop",
+    "--hotwords",
+    "--antiprompt",
+    "--prompt_file",
+    "--neg",
+    // Of no flag that is known.
+    "--spec-x",
+    "--zorgon",
+    "--note",
+    "--webhook",
+];
+
+#[test]
+fn of_secrets_and_texts_nothing_stays_at_any_level_that_replaces() {
+    for level in [Paths, Strict] {
+        for flag in TELLING {
+            let attached = format!("{flag}=canary");
+            hides(level, &["canary"], &["x-server", flag, "canary"]);
+            hides(
+                level,
+                &["canary"],
+                &["x-server", flag, "a canary, and", "-c", "4096"],
+            );
+            if flag.starts_with("--") {
+                hides(level, &["canary"], &["x-server", &attached]);
+            }
+        }
+        // What is a path or a number by its form is none behind a secret or a text.
+        for flag in TELLING.iter().take(43) {
+            hides(
+                level,
+                &["canary", "1234567"],
+                &["x-server", flag, "1234567", "canary/x.gguf"],
+            );
+        }
+    }
+    // Without redaction a command line is what it is.
+    let line = ["x-server", "--zorgon", "canary"];
+    assert_eq!(crate::seen::command_line(Redaction::None, &line), line);
+}
+
 #[test]
 fn attached_values_go() {
     for argument in [

@@ -57,6 +57,13 @@ pub(super) fn meta_of(file: &File) -> Result<FileMeta, Gap> {
     })
 }
 
+/// When a file was made, in microseconds since 1970, where its file system tells.
+pub(super) fn born_us(file: &File) -> Option<i64> {
+    let born = file.metadata().ok()?.created().ok()?;
+    let since = born.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_micros()).ok()
+}
+
 /// The offset behind a run of strings.
 pub(super) fn skip_strings(
     root: &OwnedFd,

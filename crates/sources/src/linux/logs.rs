@@ -28,6 +28,7 @@ pub(super) fn tail(
     let meta = files::meta_of(file)?;
     let mut excerpt = LogExcerpt {
         file: Some(meta),
+        born_us: files::born_us(file),
         ..LogExcerpt::default()
     };
     if known == Some(meta) {
@@ -44,11 +45,10 @@ pub(super) fn tail(
     };
     // A line that is still being written may end within a number.
     let end = whole.iter().rposition(|byte| *byte == b'\n');
-    excerpt.lines = keep(
-        whole
-            .get(..end.map_or(0, |end| end + 1))
-            .unwrap_or_default(),
-    );
+    let whole = whole.get(..end.map_or(0, |end| end + 1));
+    let whole = whole.unwrap_or_default();
+    excerpt.last = raw::logs::last_time(whole);
+    excerpt.lines = keep(whole);
     Ok(excerpt)
 }
 

@@ -33,8 +33,16 @@ mod users;
 #[cfg(test)]
 mod tests;
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+
 pub(crate) use apps::Apps;
 pub(crate) use drm::DrmDriver;
 pub(crate) use inline::InlineReads;
 pub(crate) use place::Place;
 pub(crate) use posted::PostedReads;
+
+/// Opening with these does not wait for the other end of a pipe, nor make a terminal ours.
+pub(crate) fn without_waiting(options: &mut OpenOptions) {
+    options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC);
+}

@@ -126,7 +126,7 @@ impl Reader for PostedReads {
                 .of(*who, |subject| {
                     open_files::regular_files(&self.place, subject)
                 })
-                .map(Reply::Links),
+                .map(Reply::Open),
             Question::Listeners(who) => self
                 .of(*who, |subject| listeners::of(&self.place, subject))
                 .map(Reply::Listeners),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::EvidenceLabel;
 use proptest::prelude::*;
-use raw::{ProcessRef, Question, Script, Synthetic};
+use raw::{ProcessRef, Question, Reply, Script, Synthetic};
 
 use super::*;
 

@@ -32,6 +32,7 @@ fn excerpt(written_us: i64) -> LogExcerpt {
             size: 1,
             mtime_ns: Some(written_us * 1_000),
         }),
+        born_us: Some(written_us),
         ..LogExcerpt::default()
     }
 }
@@ -72,6 +73,7 @@ fn loaded(at: Option<LineTime>) -> Told {
             ("CUDA0".into(), PciAddress::parse("0000:01:00.0").unwrap()),
             ("CUDA1".into(), PciAddress::parse("0000:41:00.0").unwrap()),
         ],
+        port: Some(8080),
     }
 }
 

@@ -144,8 +144,18 @@ impl Arithmetic<'_> {
             notes.push(("missing_parts", self.missing_parts.to_string().into()));
             return vec![out.missing(kind, Gap::InputMissing, notes)];
         }
+        if let Some(why) = self.no_weights() {
+            notes.push(("why", why));
+            return vec![out.missing(kind, Gap::ImpossibleHeader, notes)];
+        }
         let spread = self.spread_of_weights(&mut notes);
         out.placed(kind, spread, &notes)
+    }
+
+    /// Why the sizes in the tensor table are none of what the file holds.
+    fn no_weights(&self) -> Option<Text> {
+        let flaw = self.headers.iter().find_map(|it| it.impossible_tensors())?;
+        Some(format!("weights not known: {flaw}").into())
     }
 
     fn projector_note(&self) -> Text {
@@ -360,6 +370,10 @@ impl Arithmetic<'_> {
         if self.missing_parts > 0 {
             return vec![out.missing(kind, Gap::InputMissing, notes)];
         }
+        if let Some(why) = self.no_weights() {
+            notes.push(("why", why));
+            return vec![out.missing(kind, Gap::ImpossibleHeader, notes)];
+        }
         let weights = self.spread_of_weights(&mut Vec::new());
         let rest = self.spread_of_caches().and_then(|caches| {
             let held = caches.keys.plus(caches.states);
@@ -381,7 +395,8 @@ const fn reason(why: &WhyNot) -> Gap {
     match why {
         WhyNot::NonCausal => Gap::NonCausal,
         WhyNot::Missing(_) => Gap::InputMissing,
-        WhyNot::Malformed(_) | WhyNot::Impossible(_) => Gap::Implausible,
+        WhyNot::Malformed(_) => Gap::ImpossibleHeader,
+        WhyNot::Impossible(_) => Gap::SettingsConflict,
         _ => Gap::UnknownArchitecture,
     }
 }

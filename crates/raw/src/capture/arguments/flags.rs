@@ -34,6 +34,80 @@ const TEXT: &[&str] = &[
     "--chat-template-kwargs",
     "--reverse-prompt",
     "-r",
+    "--text",
+    "--input",
+    "--in-prefix",
+    "--in_prefix",
+    // Tokens by short flags: `--hf-token`, and what curl and others call `-k`.
+    "-hft",
+    "-k",
+];
+
+/// The same by a part of the name, however it is spelled.
+const TEXT_PARTS: &[&str] = &[
+    "prompt",
+    "query",
+    "question",
+    "message",
+    "caption",
+    "instruction",
+    "instructions",
+    "antiprompt",
+    "hotwords",
+    "negative",
+    "neg",
+    "stop",
+    "suffix",
+];
+
+/// Flags whose value is a model's name or one of a few words, and is shown where only paths are replaced.
+const WORDS: &[&str] = &[
+    "-a",
+    "--alias",
+    "--served-model-name",
+    "-m",
+    "--model",
+    "--model-path",
+    "--model-name",
+    "--model-id",
+    "-md",
+    "--model-draft",
+    "-hf",
+    "--hf-repo",
+    "--tokenizer",
+    "--dtype",
+    "--kv-cache-dtype",
+    "--quantization",
+    "-q",
+    "--type",
+    "-dev",
+    "--device",
+    "--devices",
+    "--main-gpu",
+    "-sm",
+    "--split-mode",
+    "-lm",
+    "--load-mode",
+    "--load-format",
+    "--numa",
+    "--pooling",
+    "--pooling-type",
+    "--rope-scaling",
+    "--samplers",
+    "--reasoning-format",
+    "--reasoning-parser",
+    "--tool-call-parser",
+    "--attention-backend",
+    "--backend",
+    "--distributed-executor-backend",
+    "--runner",
+    "--task",
+    "--cache-type-k",
+    "--cache-type-v",
+    "--flash-attn",
+    "--log-level",
+    "--mode",
+    "--preset",
 ];
 
 /// Parts of names of flags whose value is a user or a host.
@@ -102,7 +176,12 @@ impl<'a> Flag<'a> {
 
 /// Whether the value of what is called so is a secret or somebody's text.
 pub(super) fn is_secret(name: &str) -> bool {
-    TEXT.contains(&name) || secrets::is_secret(name)
+    TEXT.contains(&name) || has_part(name, TEXT_PARTS) || secrets::is_secret(name)
+}
+
+/// Whether the value of this flag is a model's name or one of a few words.
+pub(super) fn takes_word(name: &str) -> bool {
+    WORDS.contains(&name) || (name.contains('_') && WORDS.contains(&&*name.replace('_', "-")))
 }
 
 /// Whether the value of what is called so is a user's or a host's name.

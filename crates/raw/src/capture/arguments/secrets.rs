@@ -17,6 +17,21 @@ const WORDS: &[&str] = &[
     "signature",
 ];
 
+/// Whole parts of names that mark a secret, and that longer words begin with (`path`).
+const PARTS: &[&str] = &[
+    "pat",
+    "otp",
+    "pw",
+    "pin",
+    "session",
+    "sessionid",
+    "sid",
+    "license",
+    "licence",
+    "serial",
+    "hft",
+];
+
 /// How well-known services start their tokens.
 const STARTS: &[&str] = &[
     "sk-",
@@ -34,8 +49,10 @@ const STARTS: &[&str] = &[
 
 /// Whether a flag or variable of this name holds a secret.
 pub(super) fn is_secret(name: &str) -> bool {
-    parts(name)
-        .any(|part| !part.starts_with("tokeniz") && WORDS.iter().any(|word| part.contains(word)))
+    parts(name).any(|part| {
+        PARTS.contains(&&*part)
+            || (!part.starts_with("tokeniz") && WORDS.iter().any(|word| part.contains(word)))
+    })
 }
 
 /// `--max-tokens`: a number there is a count.

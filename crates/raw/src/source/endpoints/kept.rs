@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{BodyForm, Endpoint, MAX_ELEMENTS, MAX_FIELD_TEXT, MAX_FIELDS};
 
+/// Longest number written as text.
+const MAX_FIGURE_TEXT: usize = 32;
+
 /// Series of one metric that are kept: a server has a handful of engines.
 const MAX_SERIES: usize = 64;
 
@@ -21,15 +24,26 @@ pub(super) fn kept(body: &[u8], endpoint: Endpoint) -> BTreeMap<String, Value> {
     let Some(body) = body else { return found };
     for path in endpoint.kept_fields() {
         let steps: Vec<&str> = path.split('.').collect();
-        keep(&body, &steps, "", &mut found);
+        let kept = if endpoint.is_text(path) {
+            is_kept
+        } else {
+            is_figure
+        };
+        keep(&body, &steps, "", kept, &mut found);
     }
     found
 }
 
 /// Follows one path from `value`, whose own path is `at`.
-fn keep(value: &Value, steps: &[&str], at: &str, found: &mut BTreeMap<String, Value>) {
+fn keep(
+    value: &Value,
+    steps: &[&str],
+    at: &str,
+    kept: fn(&Value) -> bool,
+    found: &mut BTreeMap<String, Value>,
+) {
     let Some((step, rest)) = steps.split_first() else {
-        if is_kept(value) && found.len() < MAX_FIELDS {
+        if kept(value) && found.len() < MAX_FIELDS {
             found.insert(at.to_owned(), value.clone());
         }
         return;
@@ -45,7 +59,7 @@ fn keep(value: &Value, steps: &[&str], at: &str, found: &mut BTreeMap<String, Va
     };
     let Some(inner) = inner else { return };
     if !each {
-        return keep(inner, rest, &at, found);
+        return keep(inner, rest, &at, kept, found);
     }
     let Value::Array(elements) = inner else {
         return;
@@ -54,7 +68,7 @@ fn keep(value: &Value, steps: &[&str], at: &str, found: &mut BTreeMap<String, Va
         found.insert(format!("{at}[]"), elements.len().into());
     }
     for (number, element) in elements.iter().enumerate().take(MAX_ELEMENTS) {
-        keep(element, rest, &format!("{at}[{number}]"), found);
+        keep(element, rest, &format!("{at}[{number}]"), kept, found);
     }
 }
 
@@ -64,6 +78,18 @@ fn is_kept(value: &Value) -> bool {
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
         Value::String(text) => text.len() <= MAX_FIELD_TEXT,
         Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
+/// A number, a switch, or a number written as text, as labels of metrics are.
+fn is_figure(value: &Value) -> bool {
+    match value {
+        Value::String(text) => {
+            text.len() <= MAX_FIGURE_TEXT
+                && text.parse::<f64>().is_ok()
+                && text.starts_with(|c: char| c.is_ascii_digit() || c == '-')
+        }
+        value => is_kept(value),
     }
 }
 
@@ -170,6 +196,43 @@ mod tests {
             ("[]", "2"),
         ];
         assert_eq!(texts(body, Endpoint::LlamaSlots), expected(&wanted));
+    }
+
+    #[test]
+    fn where_a_number_belongs_no_text_is_kept_of_any_endpoint() {
+        for endpoint in Endpoint::ALL {
+            for path in endpoint.kept_fields() {
+                let is_text = endpoint.is_text(path);
+                // The body that has a text, then a number written as one, at the end of this path.
+                for (text, expected) in [("canary 1", is_text), ("12", true)] {
+                    let body = path.rsplit('.').fold(Value::from(text), |below, step| {
+                        let (name, each) = match step.strip_suffix("[]") {
+                            Some(name) => (name, true),
+                            None => (step, false),
+                        };
+                        let below = if each {
+                            Value::from(vec![below])
+                        } else {
+                            below
+                        };
+                        match name {
+                            "" => below,
+                            name => Value::from(Map::from_iter([(name.to_owned(), below)])),
+                        }
+                    });
+                    let steps: Vec<&str> = path.split('.').collect();
+                    let kept = if is_text { is_kept } else { is_figure };
+                    let mut found = BTreeMap::new();
+                    keep(&body, &steps, "", kept, &mut found);
+                    let has = found.values().any(|value| value == text);
+                    assert_eq!(has, expected, "{path}: {text}");
+                }
+            }
+        }
+        let body = r#"[{"id":"canary","n_ctx":"canary","id_task":"canary","n_prompt_tokens":"canary",
+            "next_token":[{"n_decoded":"canary"}]}]"#;
+        let lengths = [("[0].next_token[]", "1"), ("[]", "1")];
+        assert_eq!(texts(body, Endpoint::LlamaSlots), expected(&lengths));
     }
 
     #[test]

@@ -34,6 +34,10 @@ const RULES: &[(&str, Rule)] = &[
     ("n_ctx_seq", |text| context(text, "n_ctx_seq")),
     ("n_ctx_per_seq", |text| context(text, "n_ctx_per_seq")),
     ("n_ctx ", |text| context(text, "n_ctx")),
+    ("n_batch", |text| context(text, "n_batch")),
+    ("n_ubatch", |text| context(text, "n_ubatch")),
+    (", K (", cache_types),
+    ("is listening", listening),
     ("kv_unified", |text| context(text, "kv_unified")),
     ("initializing", slots),
     ("new slot", slot),
@@ -206,6 +210,29 @@ fn value_of(value: &str) -> Option<Field> {
 fn context(text: &str, key: &str) -> Option<(LineKind, Fields)> {
     let value = setting(text, key)?;
     Some((LineKind::Setting, vec![word(key), value]))
+}
+
+/// `size =    4.00 MiB (  4096 cells, …), K (f16):    2.00 MiB, V (q8_0):    1.06 MiB`.
+fn cache_types(text: &str) -> Option<(LineKind, Fields)> {
+    let kind = |needle| {
+        let name = after(text, needle)?.split_once("):")?.0;
+        let name = gguf::kv::CacheType::from_name(name)?.name();
+        Some(word(name))
+    };
+    Some((LineKind::CacheTypes, vec![kind(", K (")?, kind(", V (")?]))
+}
+
+/// `server is listening on http://127.0.0.1:8080 - starting the main loop`; before: `HTTP server is listening,
+/// hostname: 127.0.0.1, port: 8080, http threads: 15`.
+fn listening(text: &str) -> Option<(LineKind, Fields)> {
+    let rest = after(text, "is listening")?;
+    let port = match after(rest, " on http") {
+        Some(address) => address.split_whitespace().next()?.rsplit_once(':')?.1,
+        None => after(rest, "port: ")?,
+    };
+    let (port, _) = number(port)?;
+    let is_port = port.parse::<u16>().is_ok();
+    is_port.then(|| (LineKind::Listening, vec![digits(port)]))
 }
 
 /// `initializing, n_slots = 4, n_ctx_slot = 8192, kv_unified = 'true'`; before: `initializing slots, n_slots = 2`.
