@@ -17,7 +17,9 @@ mod structure;
 mod why_not;
 
 pub use assumption::Assumption;
-pub use estimate::{CacheKind, KvEstimate, KvPart, estimate, estimate_prediction};
+pub use estimate::{
+    CacheKind, Effective, Kept, KvEstimate, KvPart, effective, estimate, estimate_prediction, kept,
+};
 pub use settings::{CacheType, Era, KvSettings};
 pub use why_not::WhyNot;
 
