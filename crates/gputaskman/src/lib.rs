@@ -7,6 +7,7 @@ mod commands;
 mod failure;
 mod printing;
 mod sampling;
+mod spelling;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -17,7 +18,7 @@ use cli::Cli;
 
 /// Runs the program with these arguments, the first being its own name.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let code = match Cli::try_parse_from(cli::accept_llama_spelling(arguments)) {
+    let code = match Cli::try_parse_from(spelling::accept_llama_spelling(arguments)) {
         Ok(cli) => commands::run(&cli).unwrap_or_else(failure::Failure::report),
         Err(error) => printing::usage(&error),
     };
