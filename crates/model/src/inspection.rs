@@ -193,8 +193,9 @@ pub struct DeviceFit {
     pub verdict: Verdict,
     /// Free memory less everything that is needed.
     pub spare: Option<Spare>,
-    /// Largest contexts that fit; `None` where the model keeps none, or nothing is known of the memory.
-    pub largest: Option<Largest>,
+    /// Largest contexts that fit; missing where the model keeps none (`not_applicable`), where nothing is known of the
+    /// memory, and where nobody can say what a token takes.
+    pub largest: Result<Largest, Gap>,
     /// Processes that hold memory on the device, or may.
     pub holders: usize,
     /// Idle models whose memory would have to be free, largest first; empty where none would help or is needed.

@@ -5,7 +5,7 @@ use model::inspection::{
 };
 use model::{
     Bytes, ChargedBytes, ChargedPercent, Device, Estimated, Gap, Method, Process, Provenance,
-    Reading, ServerState, Snapshot, Source, Vendor,
+    Reading, SegmentKind, ServerState, Snapshot, Source, Vendor,
 };
 
 use super::{Failed, MOST_CONTEXT, Subject, Wish};
@@ -91,17 +91,21 @@ impl Subject {
             }
             _ => (Vec::new(), None),
         };
-        let largest = room.and_then(|room| {
-            let largest = |fits: fn(Verdict) -> bool| {
-                self.largest(wish, |needed| fits(verdict(needed, overhead, room)))
-            };
-            Some(Largest {
-                sure: largest(|it| it == Verdict::Fits)?,
-                maybe: largest(|it| matches!(it, Verdict::Fits | Verdict::MayFit))?,
-                tried: self.most_tried(wish),
-                trained: self.trained_in_all_slots(wish),
-            })
-        });
+        let largest = match (room, self.without_largest(wish)) {
+            (None, _) => Err(free.gap().unwrap_or(Gap::InputMissing)),
+            (Some(_), Some(gap)) => Err(gap),
+            (Some(room), None) => {
+                let largest = |fits: fn(Verdict) -> bool| {
+                    self.largest(wish, |needed| fits(verdict(needed, overhead, room)))
+                };
+                Ok(Largest {
+                    sure: largest(|it| it == Verdict::Fits),
+                    maybe: largest(|it| matches!(it, Verdict::Fits | Verdict::MayFit)),
+                    tried: self.most_tried(wish),
+                    trained: self.trained_in_all_slots(wish),
+                })
+            }
+        };
         let charges = now.processes.iter();
         DeviceFit {
             device_index: device.index,
@@ -119,6 +123,16 @@ impl Subject {
         }
     }
 
+    /// Why there is no largest context: the model keeps none, or its cache is of unknown size.
+    fn without_largest(&self, wish: &Wish) -> Option<Gap> {
+        if !self.keeps_context() {
+            return Some(Gap::NotApplicable);
+        }
+        let need = self.need(wish, self.context(wish));
+        let mut caches = need.parts.iter().filter(|it| it.kind == SegmentKind::Kv);
+        caches.find_map(|cache| cache.bytes.gap())
+    }
+
     fn most_tried(&self, wish: &Wish) -> u64 {
         let wanted = [self.trained_in_all_slots(wish), wish.context];
         let most = wanted.into_iter().flatten().fold(MOST_TRIED, u64::max);
@@ -127,14 +141,11 @@ impl Subject {
 
     /// The largest context for which `fits` holds, what the model was trained with or more; 0 where it holds for none.
     /// Parts only grow with the context.
-    fn largest(&self, wish: &Wish, fits: impl Fn(Sum) -> bool) -> Option<u64> {
-        if !self.keeps_context() {
-            return None;
-        }
+    fn largest(&self, wish: &Wish, fits: impl Fn(Sum) -> bool) -> u64 {
         let holds = |tokens: u64| fits(self.need(wish, Some(tokens)).on_device());
         let most = self.most_tried(wish);
         if holds(most) {
-            return Some(most);
+            return most;
         }
         let (mut good, mut bad) = (0, most.div_ceil(CONTEXT_STEP));
         while bad - good > 1 {
@@ -148,7 +159,7 @@ impl Subject {
         let found = good * CONTEXT_STEP;
         // Within one step a smaller batch can make room.
         let asked = self.context(wish).filter(|asked| *asked > found);
-        Some(asked.filter(|asked| holds(*asked)).unwrap_or(found))
+        asked.filter(|asked| holds(*asked)).unwrap_or(found)
     }
 }
 

@@ -239,3 +239,29 @@ fn a_download_is_doubted_only_where_a_file_claims_to_be_gguf() {
         assert_eq!(ran.stderr.contains("download"), doubted, "{name}");
     }
 }
+
+#[test]
+fn of_a_cache_of_unknown_size_there_is_no_largest_context() {
+    let folder = Folder::new();
+    // An architecture without a rule, with a name as long.
+    let header = models::patched(&models::whole(LLAMA), b"llama", b"lhama");
+    let path = folder.write("new.gguf", header);
+    let driver = driver(
+        Generation::R580,
+        &Scenario::default().with_device(card(4000)),
+    );
+    let run = |line: &str| Program::line(line).arg(&path).driver(&driver).run();
+    let document = run("fit --json").json();
+    json::every_null_has_its_reason(&document);
+    let device = &document["devices"][0];
+    assert_eq!(device["verdict"], "may_fit");
+    assert!(device["largest_context_maybe"].is_null());
+    let reason = &device["provenance"]["largest_context_maybe"]["reason"];
+    assert_eq!(reason, "unknown_architecture");
+    let text = run("fit");
+    assert!(
+        text.text().contains("largest that fits: n/a"),
+        "{}",
+        text.text()
+    );
+}

@@ -101,7 +101,7 @@ pub fn fit() -> Fit {
             least: None,
             most: -(6513 << 20),
         }),
-        largest: Some(Largest {
+        largest: Ok(Largest {
             sure: 0,
             maybe: 0,
             tried: 1 << 24,
@@ -131,7 +131,7 @@ pub fn fit() -> Fit {
         free: gone(Gap::GpuLost, Source::Nvml, counter),
         verdict: Verdict::Unknown(Gap::GpuLost),
         spare: None,
-        largest: None,
+        largest: Err(Gap::GpuLost),
         holders: 0,
         unload: Vec::new(),
         after_unload: None,

@@ -218,17 +218,13 @@ fn device(now: Stamp, it: &from::DeviceFit) -> v1::DeviceFit {
     if most.is_some() {
         computed("spare_high_bytes", "free - needed");
     }
-    if it.largest.is_some() {
+    if it.largest.is_ok() {
         computed("largest_context_sure", "contexts tried");
         computed("largest_context_maybe", "contexts tried");
         computed("largest_context_tried", "contexts tried");
     }
-    let largest = |get: fn(Largest) -> u64| it.largest.map(get);
-    let no_context = if it.free.gap().is_some() {
-        unknown
-    } else {
-        Gap::NotApplicable
-    };
+    let largest = |get: fn(Largest) -> u64| it.largest.ok().map(get);
+    let no_context = it.largest.err().unwrap_or(Gap::NotApplicable);
     v1::DeviceFit {
         index: it.device_index,
         name: t.measured("name", &it.name, Clone::clone),

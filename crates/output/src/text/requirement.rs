@@ -3,7 +3,7 @@
 use model::inspection::{
     DeviceFit, Fit, Free, Inspection, Largest, ModelPart, Need, Spare, Sum, Verdict,
 };
-use model::{Bytes, Estimated, Placement, Reading, Segment, ServerState};
+use model::{Bytes, Estimated, Gap, Placement, Reading, Segment, ServerState};
 
 use super::page::Page;
 use crate::format;
@@ -301,8 +301,15 @@ fn on_device(page: &mut Page, it: &DeviceFit) {
         format!("beside {size} for context and workspaces ({source})")
     });
     page.items(&label("verdict"), &items);
-    if let Some(largest) = it.largest {
-        page.sentence(&label("context"), &largest_text(largest));
+    match it.largest {
+        Ok(largest) => page.sentence(&label("context"), &largest_text(largest)),
+        // The line above says why, or there is none to speak of.
+        Err(gap) if it.free.known().is_none() || gap == Gap::NotApplicable => {}
+        Err(gap) => {
+            let missing = format::missing(gap);
+            let text = format!("largest that fits: {missing}: {}", gap.sentence());
+            page.sentence(&label("context"), &text);
+        }
     }
     if let Some(after) = it.after_unload {
         for one in &it.unload {
