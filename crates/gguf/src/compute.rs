@@ -5,8 +5,8 @@
 //! attention, the scores; the activations lie between multiples of the model's widths that held for every run that
 //! was measured: llama.cpp b11434 on a CPU and on Vulkan, nine architectures, November 2026.
 //!
-//! The buffer of one device is estimated. For one of several GPUs see [`pipelined`]; beside each GPU's buffer there is
-//! one in host memory, which is not estimated.
+//! The buffer of one device is estimated. For one of several GPUs see [`pipelined`]; for what lies in host memory
+//! beside a GPU's buffer, [`host`].
 
 use crate::header::Header;
 use crate::kv::{Choice, KvSettings, Structure, WhyNot, choices, contexts};
@@ -104,17 +104,16 @@ pub fn pipelined(bytes: Range) -> Range {
     Range::between(0, bytes.high.saturating_mul(MOST_COPIES))
 }
 
-fn measure(
-    structure: &Structure,
-    widths: &Widths,
-    choice: Choice,
-    logits: LogitRows,
-) -> Result<Range, WhyNot> {
+/// What a graph is computed from: tokens of a batch, and bytes of masks and scores.
+struct Inputs {
+    tokens: u64,
+    mask: u64,
+    scores: u64,
+}
+
+fn inputs(structure: &Structure, widths: &Widths, choice: Choice) -> Result<Inputs, WhyNot> {
     let cells = choice.request.cells(structure.window)?;
-    let tokens = choice
-        .request
-        .ubatch
-        .min(cells.full.saturating_mul(cells.streams));
+    let tokens = choice.request.reserved(cells);
     let cached = |windowed: bool| {
         structure
             .layers
@@ -123,9 +122,7 @@ fn measure(
     };
     let full = if cached(false) { cells.full } else { 0 };
     let windowed = if cached(true) { cells.windowed } else { 0 };
-
     let area = full.saturating_add(windowed).saturating_mul(tokens);
-    let mask = area.saturating_mul(mask_bytes(choice.flash_attention));
     let scores = if choice.flash_attention {
         0
     } else {
@@ -134,6 +131,96 @@ fn measure(
             .saturating_mul(widths.heads)
             .saturating_mul(ELEMENT_BYTES)
     };
+    Ok(Inputs {
+        tokens,
+        mask: area.saturating_mul(mask_bytes(choice.flash_attention)),
+        scores,
+    })
+}
+
+/// Bytes in host memory beside the buffer of a GPU that computes all layers, or some of them: the masks and token rows
+/// that are filled in there (`CUDA_Host`, `Vulkan_Host` compute buffer), and the logits that are read back (output
+/// buffer). Bounds as of [`estimate`], that held for six runs with Vulkan: two to three widths of the embedding with
+/// layers on the CPU, since their matrices are multiplied on the GPU all the same, two without.
+pub fn host(
+    header: &Header,
+    settings: &KvSettings,
+    logits: LogitRows,
+    all_layers: bool,
+) -> Result<Range, WhyNot> {
+    let structure = Structure::of(header)?;
+    let widths = Widths::of(header)?;
+    let contexts = contexts(header, settings, &structure)?;
+    let mut result: Option<Range> = None;
+    for choice in choices(settings, contexts) {
+        let bytes = measure_host(&structure, &widths, choice, logits, all_layers)?;
+        result = Some(result.map_or(bytes, |result| result.spanning(bytes)));
+    }
+    result.ok_or(WhyNot::Malformed("context length"))
+}
+
+/// Rows of tokens that a host's buffer holds at least, in widths of the embedding. Measured from 2 on.
+const LEAST_HOST_EMBEDDINGS: u64 = 1;
+
+/// And at most, where all layers are on the GPU.
+const MOST_HOST_EMBEDDINGS: u64 = 4;
+
+/// Numbers of places and indices for each token: eight of 8 bytes.
+const HOST_TOKEN_BYTES: u64 = 64;
+
+fn measure_host(
+    structure: &Structure,
+    widths: &Widths,
+    choice: Choice,
+    logits: LogitRows,
+    all_layers: bool,
+) -> Result<Range, WhyNot> {
+    let Inputs {
+        tokens,
+        mask,
+        scores,
+    } = inputs(structure, widths, choice)?;
+    let row = tokens.saturating_mul(ELEMENT_BYTES);
+    let rows = |widths: u64| row.saturating_mul(widths);
+    let least = rows(widths.embedding.saturating_mul(LEAST_HOST_EMBEDDINGS));
+    let most = if all_layers {
+        rows(widths.embedding.saturating_mul(MOST_HOST_EMBEDDINGS))
+    } else {
+        let inner = widths.inner.saturating_mul(MOST_INNER);
+        let widest = widths.embedding.saturating_mul(MOST_EMBEDDINGS);
+        rows(widest.saturating_add(inner)).saturating_add(scores)
+    };
+    let slots = choice.request.slots;
+    let output = |rows: u64| {
+        rows.saturating_mul(widths.vocabulary)
+            .saturating_mul(ELEMENT_BYTES)
+    };
+    let output = match logits {
+        LogitRows::PerSlot => Range::exact(output(slots)),
+        LogitRows::PerToken | LogitRows::Unknown => {
+            Range::between(output(slots), output(tokens.max(slots)))
+        }
+    };
+    Ok(Range {
+        low: mask.saturating_add(least),
+        high: mask
+            .saturating_add(most)
+            .saturating_add(tokens.saturating_mul(HOST_TOKEN_BYTES)),
+    }
+    .plus(output))
+}
+
+fn measure(
+    structure: &Structure,
+    widths: &Widths,
+    choice: Choice,
+    logits: LogitRows,
+) -> Result<Range, WhyNot> {
+    let Inputs {
+        tokens,
+        mask,
+        scores,
+    } = inputs(structure, widths, choice)?;
     let row = tokens.saturating_mul(ELEMENT_BYTES);
     let least = widths.embedding.saturating_mul(LEAST_EMBEDDINGS);
     let most = widths

@@ -153,32 +153,61 @@ pub(crate) struct ModelFile {
     /// The GGUF file; of a split model any part.
     pub(crate) file: PathBuf,
     /// Context in tokens, all slots together; 0 is what the model was trained with [default: 0].
-    #[arg(short, long = "ctx-size", value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(..=MOST_CONTEXT))]
+    #[arg(short, long = "ctx-size", value_name = "TOKENS", value_parser = tokens)]
     pub(crate) context: Option<u64>,
-    /// Slots, each with a cache of its own [default: 1].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    /// Slots, 1 to 256 (-np). Not typed: the sizes span 4 slots that share one cache, as llama.cpp's
+    /// server has today, and one slot, as older builds have.
+    #[arg(long, value_name = "N", value_parser = slots)]
     pub(crate) parallel: Option<u32>,
+    /// The slots share one cache (-kvu) [default: on without --parallel, else off].
+    #[arg(long, overrides_with = "no_kv_unified")]
+    pub(crate) kv_unified: bool,
+    /// Each slot has a cache of its own (-no-kvu).
+    #[arg(long, overrides_with = "kv_unified")]
+    pub(crate) no_kv_unified: bool,
     /// Type of keys and values, or of both, as llama.cpp spells it: f32, f16, bf16, `q8_0`, `q5_1`,
     /// `q5_0`, `q4_1`, `q4_0`, `iq4_nl` [default: f16].
-    #[arg(long, value_name = "K[,V]", value_parser = kv_type)]
+    #[arg(long, value_name = "K[,V]", value_parser = kv_type, conflicts_with_all = ["cache_type_k", "cache_type_v"])]
     pub(crate) kv_type: Option<(CacheType, CacheType)>,
-    /// Whether flash attention is used [default: on].
+    /// Type of keys alone (-ctk).
+    #[arg(long, value_name = "TYPE", value_parser = cache_type)]
+    pub(crate) cache_type_k: Option<CacheType>,
+    /// Type of values alone (-ctv).
+    #[arg(long, value_name = "TYPE", value_parser = cache_type)]
+    pub(crate) cache_type_v: Option<CacheType>,
+    /// Whether flash attention is used (-fa); `auto` is taken for on [default: auto].
     #[arg(long, value_name = "ON", value_enum)]
     pub(crate) flash_attn: Option<Switch>,
+}
+
+impl ModelFile {
+    /// Whether the slots share one cache, if that was said.
+    pub(crate) fn unified(&self) -> Option<bool> {
+        (self.kv_unified || self.no_kv_unified).then_some(self.kv_unified)
+    }
 }
 
 /// llama.cpp counts tokens in 32 bits.
 const MOST_CONTEXT: u64 = 1 << 32;
 
+/// No server starts with more (`LLAMA_MAX_SEQ`; as b11549 says).
+const MOST_SLOTS: u32 = 256;
+
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub(crate) enum Switch {
     On,
     Off,
+    Auto,
 }
 
 impl Switch {
-    pub(crate) const fn is_on(self) -> bool {
-        matches!(self, Self::On)
+    /// `None` leaves it to the server.
+    pub(crate) const fn is_on(self) -> Option<bool> {
+        match self {
+            Self::On => Some(true),
+            Self::Off => Some(false),
+            Self::Auto => None,
+        }
     }
 }
 
@@ -305,32 +334,35 @@ fn words() -> String {
 /// Reads what was typed.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut definition = definition();
-    let matches = definition.try_get_matches_from_mut(accept_llama_spelling(arguments))?;
+    let matches =
+        definition.try_get_matches_from_mut(crate::spelling::accept_llama_spelling(arguments))?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
-}
-
-/// Accepts `-ngl`, which clap would read as `-n -g -l`.
-pub(crate) fn accept_llama_spelling(
-    arguments: impl IntoIterator<Item = OsString>,
-) -> impl Iterator<Item = OsString> {
-    arguments
-        .into_iter()
-        .map(|argument| match argument.to_str() {
-            Some("-ngl") => "--gpu-layers".into(),
-            Some(text) => match text.strip_prefix("-ngl=") {
-                Some(value) => format!("--gpu-layers={value}").into(),
-                None => argument,
-            },
-            None => argument,
-        })
 }
 
 fn kv_type(text: &str) -> Result<(CacheType, CacheType), String> {
     let (keys, values) = text.split_once(',').unwrap_or((text, text));
-    let one = |name: &str| {
-        CacheType::from_name(name.trim()).ok_or_else(|| format!("{name:?} is no type of a cache"))
-    };
-    Ok((one(keys)?, one(values)?))
+    Ok((cache_type(keys)?, cache_type(values)?))
+}
+
+fn cache_type(text: &str) -> Result<CacheType, String> {
+    CacheType::from_name(text.trim()).ok_or_else(|| format!("{text:?} is no type of a cache"))
+}
+
+fn tokens(text: &str) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(tokens) if tokens <= MOST_CONTEXT => Ok(tokens),
+        Ok(_) => Err(format!("llama.cpp counts up to {MOST_CONTEXT} tokens")),
+        Err(_) => Err("it is a whole number of tokens, without a unit: 4096".to_owned()),
+    }
+}
+
+fn slots(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(slots) if (1..=MOST_SLOTS).contains(&slots) => Ok(slots),
+        _ => Err(format!(
+            "llama.cpp's server starts with 1 to {MOST_SLOTS} slots"
+        )),
+    }
 }
 
 /// Anything is taken: what names no GPU is refused when it is known which there are, so that they can
@@ -435,25 +467,24 @@ mod tests {
     }
 
     #[test]
-    fn llama_spelling_of_gpu_layers_is_accepted() {
-        let parse = |line: &str| {
-            let arguments = line.split(' ').map(OsString::from);
-            Cli::try_parse_from(accept_llama_spelling(arguments))
-                .unwrap()
-                .run
-                .gpu_layers
-        };
-        assert_eq!(parse("gputaskman -ngl 20 --once"), Some(20));
-        assert_eq!(parse("gputaskman --once -ngl=7"), Some(7));
-    }
-
-    #[test]
     fn types_of_a_cache_are_one_for_both_or_two() {
         let types = |text| kv_type(text).ok();
         assert_eq!(types("q8_0"), Some((CacheType::Q8_0, CacheType::Q8_0)));
         assert_eq!(types("f16,q4_0"), Some((CacheType::F16, CacheType::Q4_0)));
         for bad in ["", "q9", "f16,", ",f16", "f16,f16,f16"] {
             assert_eq!(types(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn contexts_are_whole_and_slots_are_as_many_as_a_server_takes() {
+        assert_eq!(tokens("4096"), Ok(4096));
+        for bad in ["4k", "-1", "", "1.5", "4294967297"] {
+            assert!(tokens(bad).is_err(), "{bad}");
+        }
+        assert_eq!(slots("256"), Ok(256));
+        for bad in ["0", "257", "-2", "x"] {
+            assert!(slots(bad).is_err(), "{bad}");
         }
     }
 

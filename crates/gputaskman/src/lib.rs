@@ -8,6 +8,7 @@ mod failure;
 mod printing;
 mod refreshes;
 mod sampling;
+mod spelling;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -8,7 +8,7 @@ use crate::gap::Gap;
 use crate::ids::{ProcessKey, Stamp};
 use crate::reading::{Estimated, Measured, Reading};
 use crate::units::Bytes;
-use crate::workload::{Model, Placement, Segment, ServerState};
+use crate::workload::{Model, ModelKind, Placement, Segment, ServerState};
 
 /// A model file and what a server needs for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,11 +27,18 @@ pub struct Inspection {
     pub settings: Vec<Setting>,
     /// What is needed with these settings.
     pub need: Need,
-    /// The same for a row of contexts; empty where one was asked for.
+    /// The same for a row of contexts; empty where one was asked for, or where it makes no difference.
     pub contexts: Vec<Need>,
+    /// What a server would make of these settings, in sentences, where that is not what was asked for.
+    pub remarks: Vec<Text>,
 }
 
 impl Inspection {
+    /// Whether the file is loaded beside a model, into the same process.
+    pub const fn is_companion(&self) -> bool {
+        matches!(self.model.kind, ModelKind::Projector | ModelKind::Adapter)
+    }
+
     /// What the numbers rest on beside the settings, each once.
     pub fn assumptions(&self) -> Vec<Text> {
         let mut found: Vec<Text> = Vec::new();
@@ -69,10 +76,23 @@ pub struct Setting {
 /// What is needed for one context.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
-    /// Tokens of all slots together; `None` where the model keeps no context.
+    /// Tokens of all slots together, as asked for; `None` where the model keeps no context.
     pub context: Option<u64>,
+    /// What a server makes of it; `None` where the model keeps no context.
+    pub effective: Option<Effective>,
     /// Part by part.
     pub parts: Vec<Segment<Estimated<Bytes>>>,
+}
+
+/// What a server makes of a context and a batch that it was asked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Effective {
+    /// Tokens of all slots together that there is room for: padded, and divided among caches.
+    pub context: u64,
+    /// Tokens that one slot can have; all of them where slots share one cache.
+    pub per_slot: u64,
+    /// Tokens computed at once.
+    pub batch: u64,
 }
 
 impl Need {
@@ -89,7 +109,10 @@ impl Need {
                     sum.low = Bytes(sum.low.0.saturating_add(it.low.0));
                     sum.high = Bytes(sum.high.0.saturating_add(it.high.0));
                 }
-                Reading::Missing(_) => sum.missing += 1,
+                Reading::Missing(missing) => {
+                    sum.missing += 1;
+                    sum.gap = sum.gap.or(Some(missing.gap));
+                }
             }
         }
         sum
@@ -97,13 +120,21 @@ impl Need {
 
     /// What is, or may be, in device memory.
     pub fn on_device(&self) -> Sum {
-        let sure = self.at(Placement::Gpu);
-        let open = self.at(Placement::Unknown);
-        Sum {
-            low: sure.low,
-            high: Bytes(sure.high.0.saturating_add(open.high.0)),
-            missing: sure.missing.saturating_add(open.missing),
-        }
+        self.at(Placement::Gpu)
+            .and_perhaps(self.at(Placement::Unknown))
+    }
+
+    /// What is, or may be, in system memory.
+    pub fn in_system_memory(&self) -> Sum {
+        self.at(Placement::Cpu)
+            .and_perhaps(self.at(Placement::Unknown))
+    }
+
+    /// Parts without a size, wherever they are.
+    pub fn missing(&self) -> u32 {
+        let parts = self.parts.iter();
+        let unknown = parts.filter(|it| it.kind.stands_alone() && it.bytes.known().is_none());
+        u32::try_from(unknown.count()).unwrap_or(u32::MAX)
     }
 }
 
@@ -116,6 +147,8 @@ pub struct Sum {
     pub high: Bytes,
     /// Parts without a size, which come on top.
     pub missing: u32,
+    /// Why the first of those has none.
+    pub gap: Option<Gap>,
 }
 
 impl Sum {
@@ -124,7 +157,18 @@ impl Sum {
         low: Bytes(0),
         high: Bytes(0),
         missing: 0,
+        gap: None,
     };
+
+    /// With another that may be in this place or in another one.
+    fn and_perhaps(self, open: Self) -> Self {
+        Self {
+            low: self.low,
+            high: Bytes(self.high.0.saturating_add(open.high.0)),
+            missing: self.missing.saturating_add(open.missing),
+            gap: self.gap.or(open.gap),
+        }
+    }
 }
 
 /// Whether a model fits beside what runs now.
@@ -149,16 +193,39 @@ pub struct DeviceFit {
     pub overhead: Overhead,
     /// The verdict.
     pub verdict: Verdict,
-    /// Free memory less everything that is needed: least and most. Negative: so much is short.
-    pub spare: Option<(i64, i64)>,
-    /// Largest context that surely fits, in tokens of all slots; 0 is none.
-    pub context_sure: Option<u64>,
-    /// Largest context that may fit.
-    pub context_maybe: Option<u64>,
+    /// Free memory less everything that is needed.
+    pub spare: Option<Spare>,
+    /// Largest contexts that fit; missing where the model keeps none (`not_applicable`), where nothing is known of the
+    /// memory, and where nobody can say what a token takes.
+    pub largest: Result<Largest, Gap>,
+    /// Processes that hold memory on the device, or may.
+    pub holders: usize,
     /// Idle models whose memory would have to be free, largest first; empty where none would help or is needed.
     pub unload: Vec<Unload>,
     /// The verdict then.
     pub after_unload: Option<Verdict>,
+}
+
+/// What would be left, in bytes. Negative: so much is short.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Spare {
+    /// Least; `None` where a part of what is needed has no known size.
+    pub least: Option<i64>,
+    /// Most.
+    pub most: i64,
+}
+
+/// The largest contexts that fit, in tokens of all slots as one asks for them; 0 is none.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Largest {
+    /// Surely fits.
+    pub sure: u64,
+    /// May fit.
+    pub maybe: u64,
+    /// No larger one was tried.
+    pub tried: u64,
+    /// What the model was trained with, times the slots; `None` where the file does not say.
+    pub trained: Option<u64>,
 }
 
 /// Free memory of a device.
@@ -237,6 +304,39 @@ pub struct Unload {
     pub models: Vec<Text>,
     /// What it holds on the device.
     pub holds: Measured<Bytes>,
-    /// What its server said.
+    /// What its server said. It sleeps, or it is ready and no slot is busy.
     pub state: ServerState,
+    /// Whether the load that was measured says so too.
+    pub load: IdleLoad,
+}
+
+/// What is known of the load of a process whose server says that it rests.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum IdleLoad {
+    /// That of the process is measured as 0.
+    Process,
+    /// That of the process is not known, that of the whole device is measured as 0.
+    Device,
+    /// Not known of the process, for this reason, and not 0 of the device.
+    Unknown(Gap),
+}
+
+impl IdleLoad {
+    /// The stable name used in JSON of what a load of 0 was measured of.
+    pub const fn id(self) -> Option<&'static str> {
+        match self {
+            Self::Process => Some("process"),
+            Self::Device => Some("device"),
+            Self::Unknown(_) => None,
+        }
+    }
+
+    /// For a person.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Process => "load 0",
+            Self::Device => "load of the whole GPU 0",
+            Self::Unknown(_) => "its load not known",
+        }
+    }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Read {
 pub(crate) enum Unread {
     /// It could not be read.
     Gap(Gap),
+    /// It is a model of another format; the sentence says which.
+    OtherFormat(Text),
     /// It is something else, or broken; the sentence says what.
     NotModel(Text),
 }
@@ -47,7 +49,7 @@ impl NamedFile {
                 let format = found.format.id();
                 let why =
                     format!("a model in the format {format}; the arithmetic knows GGUF files");
-                return Err(Unread::NotModel(why.into()));
+                return Err(Unread::OtherFormat(why.into()));
             }
             Ok((Outcome::NotModel(why), _)) => return Err(Unread::NotModel(why.clone())),
             Err(gap) => return Err(Unread::Gap(*gap)),

@@ -1,12 +1,14 @@
 //! Whether a model fits beside what runs now.
 
-use model::inspection::{DeviceFit, Fit, Free, Overhead, Sum, Unload, Verdict};
+use model::inspection::{
+    DeviceFit, Fit, Free, IdleLoad, Largest, Overhead, Spare, Sum, Unload, Verdict,
+};
 use model::{
     Bytes, ChargedBytes, ChargedPercent, Device, Estimated, Gap, Method, Process, Provenance,
-    Reading, ServerState, Snapshot, Source, Vendor,
+    Reading, SegmentKind, ServerState, Snapshot, Source, Vendor,
 };
 
-use super::{Failed, LAST_CONTEXT, Subject, Wish};
+use super::{Failed, MOST_CONTEXT, Subject, Wish};
 
 /// Context and first workspaces of a CUDA process on one GPU. Reports of users and of runtimes, 2023 to 2026: they grow
 /// with the processor and with the kernels in use, and no counter of the driver tells them apart.
@@ -23,8 +25,18 @@ const OTHERS: Overhead = Overhead {
     source: "not known for this driver: up to the largest reported CUDA context",
 };
 
+/// What is loaded into the process of a model brings no context of its own.
+const NONE: Overhead = Overhead {
+    low: Bytes(0),
+    high: Bytes(0),
+    source: "context and workspaces are those of the model it is loaded beside",
+};
+
 /// Contexts are whole multiples of this.
 const CONTEXT_STEP: u64 = 256;
+
+/// The largest context that is tried, unless the model was trained with a larger one. Those of 2026 reach 10 million.
+const MOST_TRIED: u64 = 1 << 24;
 
 impl Subject {
     /// Whether the model fits as wished for, on each device that the snapshot shows.
@@ -33,7 +45,7 @@ impl Subject {
         let needed = inspection.need.on_device();
         let devices = now
             .selected_devices()
-            .map(|device| self.on(device, now, wish, needed))
+            .map(|device| self.on(device, now, wish, needed, inspection.is_companion()))
             .collect();
         Ok(Fit {
             inspection,
@@ -41,9 +53,18 @@ impl Subject {
         })
     }
 
-    fn on(&self, device: &Device, now: &Snapshot, wish: &Wish, needed: Sum) -> DeviceFit {
+    fn on(
+        &self,
+        device: &Device,
+        now: &Snapshot,
+        wish: &Wish,
+        needed: Sum,
+        is_companion: bool,
+    ) -> DeviceFit {
         let free = free(device);
-        let overhead = if device.vendor == Vendor::Nvidia {
+        let overhead = if is_companion {
+            NONE
+        } else if device.vendor == Vendor::Nvidia {
             CUDA
         } else {
             OTHERS
@@ -59,21 +80,33 @@ impl Subject {
                 let difference = i128::from(room) - i128::from(part.0) - i128::from(over.0);
                 i64::try_from(difference).unwrap_or(i64::MIN)
             };
-            (
-                less(needed.high, overhead.high),
-                less(needed.low, overhead.low),
-            )
+            Spare {
+                least: (needed.missing == 0).then(|| less(needed.high, overhead.high)),
+                most: less(needed.low, overhead.low),
+            }
         });
         let (unload, after_unload) = match (first, room) {
             (Verdict::MayFit | Verdict::DoesNotFit, Some(room)) => {
-                unload(idle(device.index, now), first, room, &judged)
+                unload(idle(device, now), first, room, &judged)
             }
             _ => (Vec::new(), None),
         };
-        let largest = |fits: fn(Verdict) -> bool| {
-            let room = room?;
-            self.largest(wish, |needed| fits(verdict(needed, overhead, room)))
+        let largest = match (room, self.without_largest(wish)) {
+            (None, _) => Err(free.gap().unwrap_or(Gap::InputMissing)),
+            (Some(_), Some(gap)) => Err(gap),
+            (Some(room), None) => {
+                let largest = |fits: fn(Verdict) -> bool| {
+                    self.largest(wish, |needed| fits(verdict(needed, overhead, room)))
+                };
+                Ok(Largest {
+                    sure: largest(|it| it == Verdict::Fits),
+                    maybe: largest(|it| matches!(it, Verdict::Fits | Verdict::MayFit)),
+                    tried: self.most_tried(wish),
+                    trained: self.trained_in_all_slots(wish),
+                })
+            }
         };
+        let charges = now.processes.iter();
         DeviceFit {
             device_index: device.index,
             name: device.name.clone(),
@@ -81,24 +114,38 @@ impl Subject {
             overhead,
             verdict: first,
             spare,
-            context_sure: largest(|it| it == Verdict::Fits),
-            context_maybe: largest(|it| matches!(it, Verdict::Fits | Verdict::MayFit)),
+            largest,
+            holders: charges
+                .filter(|it| it.charge_on(device.index).is_some())
+                .count(),
             unload,
             after_unload,
         }
     }
 
-    /// The largest context for which `fits` holds, up to what the model was trained with; 0 where it holds for
-    /// none. Parts only grow with the context.
-    fn largest(&self, wish: &Wish, fits: impl Fn(Sum) -> bool) -> Option<u64> {
+    /// Why there is no largest context: the model keeps none, or its cache is of unknown size.
+    fn without_largest(&self, wish: &Wish) -> Option<Gap> {
         if !self.keeps_context() {
-            return None;
+            return Some(Gap::NotApplicable);
         }
-        let most = self.trained().unwrap_or(LAST_CONTEXT);
-        let most = most.saturating_mul(u64::from(wish.parallel.unwrap_or(1)));
+        let need = self.need(wish, self.context(wish));
+        let mut caches = need.parts.iter().filter(|it| it.kind == SegmentKind::Kv);
+        caches.find_map(|cache| cache.bytes.gap())
+    }
+
+    fn most_tried(&self, wish: &Wish) -> u64 {
+        let wanted = [self.trained_in_all_slots(wish), wish.context];
+        let most = wanted.into_iter().flatten().fold(MOST_TRIED, u64::max);
+        most.min(MOST_CONTEXT)
+    }
+
+    /// The largest context for which `fits` holds, what the model was trained with or more; 0 where it holds for none.
+    /// Parts only grow with the context.
+    fn largest(&self, wish: &Wish, fits: impl Fn(Sum) -> bool) -> u64 {
         let holds = |tokens: u64| fits(self.need(wish, Some(tokens)).on_device());
+        let most = self.most_tried(wish);
         if holds(most) {
-            return Some(most);
+            return most;
         }
         let (mut good, mut bad) = (0, most.div_ceil(CONTEXT_STEP));
         while bad - good > 1 {
@@ -109,7 +156,10 @@ impl Subject {
                 bad = middle;
             }
         }
-        Some(good * CONTEXT_STEP)
+        let found = good * CONTEXT_STEP;
+        // Within one step a smaller batch can make room.
+        let asked = self.context(wish).filter(|asked| *asked > found);
+        asked.filter(|asked| holds(*asked)).unwrap_or(found)
     }
 }
 
@@ -150,22 +200,32 @@ fn free(device: &Device) -> Reading<Free> {
 }
 
 /// Processes on the device whose models nobody uses now, largest first.
-fn idle(index: u32, now: &Snapshot) -> Vec<Unload> {
+fn idle(device: &Device, now: &Snapshot) -> Vec<Unload> {
     let mut found: Vec<Unload> = now
         .processes
         .iter()
-        .filter_map(|it| idle_on(index, it))
+        .filter_map(|it| idle_on(device, it))
         .collect();
     found.sort_by_key(|one| (std::cmp::Reverse(one.holds.value), one.process));
     found
 }
 
-fn idle_on(index: u32, process: &Process) -> Option<Unload> {
-    let charge = process.charge_on(index)?;
+/// Its server says that it rests, and no load that was measured says otherwise. Of a process without work some drivers
+/// have no sample at all: then the load of the whole device may tell.
+fn idle_on(device: &Device, process: &Process) -> Option<Unload> {
+    let charge = process.charge_on(device.index)?;
     let Reading::Known(ChargedBytes::Measured(holds)) = charge.memory.vram else {
         return None;
     };
-    let load = charge.engines.busiest.known().map(ChargedPercent::value)?;
+    let is_zero = |load: f64| load == 0.0;
+    let load = match &charge.engines.busiest {
+        Reading::Known(load) if is_zero(ChargedPercent::value(load).0) => IdleLoad::Process,
+        Reading::Known(_) => return None,
+        Reading::Missing(_) if device.gpu.value().is_some_and(|it| is_zero(it.0)) => {
+            IdleLoad::Device
+        }
+        Reading::Missing(missing) => IdleLoad::Unknown(missing.gap),
+    };
     let server = process.server.as_ref()?;
     let rests = match server.state {
         ServerState::Sleeping => true,
@@ -175,7 +235,7 @@ fn idle_on(index: u32, process: &Process) -> Option<Unload> {
             .is_some_and(|busy| busy.value == 0),
         _ => false,
     };
-    let is_idle = rests && load.0 == 0.0 && !process.models.is_empty() && holds.value.0 > 0;
+    let is_idle = rests && !process.models.is_empty() && holds.value.0 > 0;
     is_idle.then(|| Unload {
         process: process.key,
         name: process.name.value().cloned(),
@@ -186,6 +246,7 @@ fn idle_on(index: u32, process: &Process) -> Option<Unload> {
             .collect(),
         holds,
         state: server.state,
+        load,
     })
 }
 

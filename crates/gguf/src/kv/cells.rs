@@ -68,6 +68,19 @@ impl Request {
         })
     }
 
+    /// Tokens the graph has room for. Current builds compare the batch with the context as it was asked for, and make it the
+    /// same for every stream: 300 for a context of 300, 513 for three caches (b11549).
+    pub(crate) fn reserved(self, cells: Cells) -> u64 {
+        match self.era {
+            Era::Current => {
+                let tokens = self.ubatch.min(self.context);
+                let alike = tokens.checked_next_multiple_of(cells.streams);
+                alike.unwrap_or(tokens)
+            }
+            _ => self.ubatch.min(cells.full.saturating_mul(cells.streams)),
+        }
+    }
+
     fn padding(self) -> u64 {
         if self.era == Era::Current || self.flash_attention {
             CONTEXT_PADDING

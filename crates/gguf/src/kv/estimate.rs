@@ -90,7 +90,7 @@ pub fn estimate(header: &Header, settings: &KvSettings) -> Result<KvEstimate, Wh
     estimate_of(header, &Structure::of(header)?, settings)
 }
 
-/// The same for the context in which a model's own layers for multi-token prediction draft (`--spec-type draft-mtp`):
+/// As [`estimate`], for the context in which a model's own layers for multi-token prediction draft (`--spec-type draft-mtp`):
 /// keys and values of those layers, all tokens of the context. Not checked against a log.
 ///
 /// A draft model has a context of its own: [`estimate`] with its header, the same context and slots, and the types of

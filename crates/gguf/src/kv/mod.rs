@@ -10,6 +10,7 @@
 mod architecture;
 mod assumption;
 mod cells;
+mod effective;
 mod estimate;
 mod settings;
 mod state;
@@ -17,6 +18,7 @@ mod structure;
 mod why_not;
 
 pub use assumption::Assumption;
+pub use effective::{Effective, Kept, effective, kept};
 pub use estimate::{CacheKind, KvEstimate, KvPart, estimate, estimate_prediction};
 pub use settings::{CacheType, Era, KvSettings};
 pub use why_not::WhyNot;

@@ -91,6 +91,17 @@ const CASES: &[(&str, &str, &[Logged])] = &[
         &[(Full, 1600), (Windowed, 250)],
     ),
     ("gemma3-q8_0", "-c 4096", &[(Full, 200), (Windowed, 625)]),
+    ("gemma3-q8_0", "-c 8192", &[(Full, 400), (Windowed, 625)]),
+    (
+        "gemma3-q8_0",
+        "-c 8192 -np 3 -kvu",
+        &[(Full, 400), (Windowed, 500)],
+    ),
+    ("gemma3-q8_0", "-c 300", &[(Full, 25), (Windowed, 125)]),
+    ("gemma4-f16", "-c 4096", &[(Full, 400), (Windowed, 312)]),
+    ("gptoss-mxfp4", "-c 8192", &[(Full, 1200), (Windowed, 150)]),
+    ("mamba-f16", "-c 4096", &[(State, 89)]),
+    ("lfm2-f16", "-c 4096", &[(Full, 600), (State, 4)]),
     (
         "gemma3-q8_0",
         "-c 8192 -np 4",

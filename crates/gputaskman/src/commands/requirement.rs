@@ -53,10 +53,13 @@ fn wish(cli: &Cli, asked: &ModelFile) -> Wish {
     Wish {
         context: asked.context,
         parallel: asked.parallel,
-        type_k: asked.kv_type.map(|(keys, _)| keys),
-        type_v: asked.kv_type.map(|(_, values)| values),
+        unified: asked.unified(),
+        type_k: asked.cache_type_k.or(asked.kv_type.map(|(keys, _)| keys)),
+        type_v: asked
+            .cache_type_v
+            .or(asked.kv_type.map(|(_, values)| values)),
         gpu_layers: cli.run.gpu_layers,
-        flash_attention: asked.flash_attn.map(Switch::is_on),
+        flash_attention: asked.flash_attn.and_then(Switch::is_on),
     }
 }
 
@@ -95,15 +98,26 @@ fn read(file: &Path) -> Result<Subject, Failure> {
 fn refused(file: &Path, failed: Failed) -> Failure {
     let about = |what: &str| format!("{what} {}", file.display());
     match failed {
+        Failed::OtherFormat(why) => Failure::failed(
+            anyhow::anyhow!("{why}").context(about("no GGUF file:")),
+        )
+        .with_hint("gputaskman shows models in other formats where a process has them loaded"),
         Failed::NotModel(why) => {
+            // A file with another name is none by intention.
+            let is_named_so = file
+                .extension()
+                .is_some_and(|it| it.eq_ignore_ascii_case("gguf"));
+            let hint = if is_named_so {
+                "only GGUF files are read; a download may be checked by its size or hash"
+            } else {
+                "only GGUF files are read"
+            };
             Failure::failed(anyhow::anyhow!("{why}").context(about("no model that is read here:")))
-                .with_hint(
-                    "only GGUF files are read; a download may be checked by its size or hash",
-                )
+                .with_hint(hint)
         }
         Failed::Impossible(why) => Failure::usage(
             anyhow::anyhow!("{why}").context(about("these settings do not go with")),
-            "other values of -c, --parallel, --kv-type or --flash-attn may",
+            "other values of -c, --parallel, --kv-unified, --kv-type or --flash-attn may",
         ),
         Failed::Unreadable(gap) => {
             let failure = Failure::failed(

@@ -13,6 +13,39 @@ pub(crate) const ADAPTER: &[u8] = include_bytes!(concat!(
     "/../gguf/fixtures/headers/tiny-lora-f32.header.gguf"
 ));
 
+/// The header of a model of the gemma3 architecture: 12 layers, one in six without a window of 512 tokens; each has 512
+/// bytes of keys and values a token, at 16 bits a number. Trained with 32 768 tokens.
+pub(crate) const GEMMA: &[u8] = include_bytes!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../gguf/fixtures/headers/tiny-gemma3-q8_0.header.gguf"
+));
+
+/// The header of a model of the mamba architecture.
+pub(crate) const MAMBA: &[u8] = include_bytes!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../gguf/fixtures/headers/tiny-mamba-f16.header.gguf"
+));
+
+/// A projector with one tensor of 32 numbers, 128 bytes, and nothing else in its header.
+pub(crate) fn projector() -> Vec<u8> {
+    let mut bytes = b"GGUF".to_vec();
+    let mut add = |part: &[u8]| bytes.extend_from_slice(part);
+    add(&3_u32.to_le_bytes());
+    add(&1_u64.to_le_bytes());
+    add(&1_u64.to_le_bytes());
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+    add(&text("general.architecture"));
+    add(&8_u32.to_le_bytes());
+    add(&text("clip"));
+    add(&text("mm.0.weight"));
+    add(&1_u32.to_le_bytes());
+    add(&32_u64.to_le_bytes());
+    add(&0_u32.to_le_bytes());
+    add(&0_u64.to_le_bytes());
+    bytes.resize(bytes.len().next_multiple_of(32) + 128, 0);
+    bytes
+}
+
 /// Bytes of the whole file.
 pub(crate) const LLAMA_FILE_BYTES: u64 = 1_424_512;
 /// Bytes of its tensors.

@@ -6,7 +6,8 @@ use super::parts::{AT, from, gone, nvml};
 use crate::gap::Gap;
 use crate::ids::{PidSpace, ProcessKey};
 use crate::inspection::{
-    DeviceFit, Fit, Free, Inspection, ModelPart, Need, Overhead, Setting, Unload, Verdict,
+    DeviceFit, Effective, Fit, Free, IdleLoad, Inspection, Largest, ModelPart, Need, Overhead,
+    Setting, Spare, Unload, Verdict,
 };
 use crate::reading::{Measured, Reading, Source};
 use crate::units::Bytes;
@@ -27,6 +28,11 @@ fn need(context: u64) -> Need {
     )];
     Need {
         context: Some(context),
+        effective: Some(Effective {
+            context: context.next_multiple_of(512),
+            per_slot: context.div_ceil(2).next_multiple_of(256),
+            batch: 512,
+        }),
         parts: vec![
             weights,
             estimate(SegmentKind::Weights, mib(288), mib(288), Placement::Cpu),
@@ -71,6 +77,7 @@ pub fn inspection() -> Inspection {
         ],
         need: need(16_384),
         contexts: [4096, 8192, 16_384].map(need).to_vec(),
+        remarks: vec!["a slot has more room than the model was trained with".into()],
     }
 }
 
@@ -91,9 +98,17 @@ pub fn fit() -> Fit {
         })),
         overhead,
         verdict: Verdict::DoesNotFit,
-        spare: Some((-(6963 << 20), -(6513 << 20))),
-        context_sure: Some(0),
-        context_maybe: Some(0),
+        spare: Some(Spare {
+            least: None,
+            most: -(6513 << 20),
+        }),
+        largest: Ok(Largest {
+            sure: 0,
+            maybe: 0,
+            tried: 1 << 24,
+            trained: Some(81_920),
+        }),
+        holders: 2,
         unload: vec![Unload {
             process: ProcessKey {
                 space: PidSpace::Local,
@@ -107,6 +122,7 @@ pub fn fit() -> Fit {
                 from: from(Source::Nvml, "nvmlDeviceGetComputeRunningProcesses_v3"),
             },
             state: ServerState::Sleeping,
+            load: IdleLoad::Process,
         }],
         after_unload: Some(Verdict::MayFit),
     };
@@ -116,8 +132,8 @@ pub fn fit() -> Fit {
         free: gone(Gap::GpuLost, Source::Nvml, counter),
         verdict: Verdict::Unknown(Gap::GpuLost),
         spare: None,
-        context_sure: None,
-        context_maybe: None,
+        largest: Err(Gap::GpuLost),
+        holders: 0,
         unload: Vec::new(),
         after_unload: None,
         ..full.clone()

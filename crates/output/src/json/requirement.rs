@@ -1,7 +1,7 @@
 //! The documents of `inspect` and `fit`.
 
-use model::inspection::{self as from, Free, Sum, Verdict};
-use model::{Gap, Placement, Reading, Snapshot, Source, Stamp};
+use model::inspection::{self as from, Free, IdleLoad, Largest, Sum, Verdict};
+use model::{Gap, Reading, Snapshot, Source, Stamp};
 
 use super::bundle::{sources, tool};
 use super::memory_part::{self, Place};
@@ -55,6 +55,7 @@ fn inspection(it: &from::Inspection) -> v1::Inspection {
             })
             .collect(),
         assumptions: it.assumptions(),
+        remarks: it.remarks.clone(),
         need: need(it.at, &it.need),
         contexts: it.contexts.iter().map(|one| need(it.at, one)).collect(),
         provenance: traces.finish(),
@@ -100,12 +101,27 @@ fn model(it: &from::Inspection) -> v1::InspectedModel {
 fn need(now: Stamp, it: &from::Need) -> v1::Need {
     let mut traces = Traces::new(now);
     let t = &mut traces;
-    let gpu = summed(t, ["gpu_low_bytes", "gpu_high_bytes"], it.on_device());
-    let cpu = summed(
-        t,
-        ["cpu_low_bytes", "cpu_high_bytes"],
-        it.at(Placement::Cpu),
-    );
+    let (gpu_low, gpu_high) = summed(t, ["gpu_low_bytes", "gpu_high_bytes"], it.on_device());
+    let cpu = it.in_system_memory();
+    let (cpu_low, cpu_high) = summed(t, ["cpu_low_bytes", "cpu_high_bytes"], cpu);
+    let mut made = |key, value: Option<u64>| match value {
+        Some(value) => {
+            t.enter(
+                key,
+                Trace {
+                    method: Some("derived"),
+                    counter: Some("rules of llama.cpp"),
+                    ..Trace::new("estimated", Source::Program.id())
+                },
+            );
+            Some(value)
+        }
+        None => t.absent(key, Gap::NotApplicable),
+    };
+    let effective = it.effective;
+    let allocated = made("context_allocated", effective.map(|made| made.context));
+    let per_slot = made("context_per_slot", effective.map(|made| made.per_slot));
+    let batch = made("batch", effective.map(|made| made.batch));
     let context = match it.context {
         Some(tokens) => {
             t.enter(
@@ -121,37 +137,42 @@ fn need(now: Stamp, it: &from::Need) -> v1::Need {
     };
     v1::Need {
         context,
+        context_allocated: allocated,
+        context_per_slot: per_slot,
+        batch,
         parts: it
             .parts
             .iter()
             .map(|part| memory_part::estimated(now, Place::UNKNOWN, part))
             .collect(),
-        gpu_low_bytes: gpu.low.0,
-        gpu_high_bytes: gpu.high.0,
-        cpu_low_bytes: cpu.low.0,
-        cpu_high_bytes: cpu.high.0,
-        parts_missing: gpu.missing.saturating_add(cpu.missing),
+        gpu_low_bytes: gpu_low,
+        gpu_high_bytes: gpu_high,
+        cpu_low_bytes: cpu_low,
+        cpu_high_bytes: cpu_high,
+        parts_missing: it.missing(),
         class: "estimated",
         provenance: traces.finish(),
     }
 }
 
-/// Enters both ends of a sum of estimates; with a part missing the upper one is none.
-fn summed(t: &mut Traces, keys: [&'static str; 2], sum: Sum) -> Sum {
+/// Both ends of a sum of estimates; with a part missing there is no upper one.
+fn summed(t: &mut Traces, keys: [&'static str; 2], sum: Sum) -> (u64, Option<u64>) {
     let [low, high] = keys;
-    let trace = Trace {
+    let bound = |end| Trace {
         method: Some("gguf"),
         counter: Some("sum of parts"),
+        bound: Some(end),
         ..Trace::new("estimated", Source::Gguf.id())
     };
-    let ends = if sum.missing > 0 { "lower" } else { "upper" };
-    let bound = |end| Trace {
-        bound: Some(end),
-        ..trace.clone()
-    };
     t.enter(low, bound("lower"));
-    t.enter(high, bound(ends));
-    sum
+    let most = match sum.gap {
+        Some(gap) => t.absent(high, gap),
+        None => {
+            t.enter(high, bound("upper"));
+            Some(sum.high.0)
+        }
+    };
+    (sum.low.0, most)
 }
 
 fn device(now: Stamp, it: &from::DeviceFit) -> v1::DeviceFit {
@@ -179,7 +200,8 @@ fn device(now: Stamp, it: &from::DeviceFit) -> v1::DeviceFit {
         );
     }
     let unknown = it.free.gap().unwrap_or(Gap::InputMissing);
-    let (low, high) = it.spare.unzip();
+    let least = it.spare.and_then(|spare| spare.least);
+    let most = it.spare.map(|spare| spare.most);
     let mut computed = |key, counter| {
         t.enter(
             key,
@@ -190,19 +212,19 @@ fn device(now: Stamp, it: &from::DeviceFit) -> v1::DeviceFit {
             },
         );
     };
-    if it.spare.is_some() {
+    if least.is_some() {
         computed("spare_low_bytes", "free - needed");
+    }
+    if most.is_some() {
         computed("spare_high_bytes", "free - needed");
     }
-    if it.context_sure.is_some() {
+    if it.largest.is_ok() {
         computed("largest_context_sure", "contexts tried");
         computed("largest_context_maybe", "contexts tried");
+        computed("largest_context_tried", "contexts tried");
     }
-    let no_context = if it.free.gap().is_some() {
-        unknown
-    } else {
-        Gap::NotApplicable
-    };
+    let largest = |get: fn(Largest) -> u64| it.largest.ok().map(get);
+    let no_context = it.largest.err().unwrap_or(Gap::NotApplicable);
     v1::DeviceFit {
         index: it.device_index,
         name: t.measured("name", &it.name, Clone::clone),
@@ -210,14 +232,14 @@ fn device(now: Stamp, it: &from::DeviceFit) -> v1::DeviceFit {
         overhead_low_bytes: it.overhead.low.0,
         overhead_high_bytes: it.overhead.high.0,
         verdict: it.verdict.id(),
-        spare_low_bytes: low.or_else(|| t.absent("spare_low_bytes", unknown)),
-        spare_high_bytes: high.or_else(|| t.absent("spare_high_bytes", unknown)),
-        largest_context_sure: it
-            .context_sure
+        spare_low_bytes: least.or_else(|| t.absent("spare_low_bytes", unknown)),
+        spare_high_bytes: most.or_else(|| t.absent("spare_high_bytes", unknown)),
+        largest_context_sure: largest(|it| it.sure)
             .or_else(|| t.absent("largest_context_sure", no_context)),
-        largest_context_maybe: it
-            .context_maybe
+        largest_context_maybe: largest(|it| it.maybe)
             .or_else(|| t.absent("largest_context_maybe", no_context)),
+        largest_context_tried: largest(|it| it.tried)
+            .or_else(|| t.absent("largest_context_tried", no_context)),
         unload: it.unload.iter().map(|one| unload(now, one)).collect(),
         verdict_after_unload: it
             .after_unload
@@ -236,6 +258,10 @@ fn unload(now: Stamp, it: &from::Unload) -> v1::Unload {
         models: it.models.clone(),
         vram_bytes: it.holds.value.0,
         server_state: it.state.id(),
+        load_zero_of: match it.load {
+            IdleLoad::Unknown(gap) => t.absent("load_zero_of", gap),
+            load => load.id(),
+        },
         provenance: {
             t.bytes("vram_bytes", &Reading::Known(it.holds));
             traces.finish()

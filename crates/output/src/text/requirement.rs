@@ -1,7 +1,9 @@
 //! What a model file needs (`inspect`) and whether that fits (`fit`).
 
-use model::inspection::{DeviceFit, Fit, Free, Inspection, ModelPart, Need, Sum, Verdict};
-use model::{Bytes, Estimated, Placement, Reading, Segment};
+use model::inspection::{
+    DeviceFit, Fit, Free, Inspection, Largest, ModelPart, Need, Spare, Sum, Verdict,
+};
+use model::{Bytes, Estimated, Gap, Placement, Reading, Segment, ServerState};
 
 use super::page::Page;
 use crate::format;
@@ -19,10 +21,7 @@ pub fn inspection(from: &Inspection, width: usize) -> String {
     identity(&mut page, from);
     settings(&mut page, from);
     page.line("");
-    let needed = from.need.context.map_or_else(String::new, |tokens| {
-        format!(" for a context of {tokens} tokens")
-    });
-    page.line(&format!("needs{needed}"));
+    page.line(&format!("needs{}", context(&from.need)));
     for part in &from.need.parts {
         part_line(&mut page, part);
     }
@@ -33,12 +32,34 @@ pub fn inspection(from: &Inspection, width: usize) -> String {
     }
     page.line("");
     notes(&mut page, from);
-    page.sentence(
-        &label("i"),
-        "the driver's context and workspaces, of CUDA reported as 150 to 600 MiB, come on top",
-    );
+    let on_top = if from.is_companion() {
+        "it is loaded beside a model, into the same process: what the model needs comes on top"
+    } else {
+        "the driver's context and workspaces come on top: 150 to 600 MiB with CUDA, as reported"
+    };
+    page.sentence(&label("i"), on_top);
     legend(&mut page);
     page.finish()
+}
+
+/// For which context, and what a server makes of it where that is another one.
+fn context(need: &Need) -> String {
+    let Some(asked) = need.context else {
+        return String::new();
+    };
+    let tokens = |n: u64| format!("{n} {}", if n == 1 { "token" } else { "tokens" });
+    match need.effective {
+        Some(made) if made.context != asked && made.per_slot == made.context => format!(
+            " for a context of {}, which a server makes of {asked}",
+            tokens(made.context)
+        ),
+        Some(made) if made.context != asked => format!(
+            " for a context of {}, which a server makes of {asked}: {} a slot",
+            tokens(made.context),
+            made.per_slot
+        ),
+        _ => format!(" for a context of {}", tokens(asked)),
+    }
 }
 
 /// The report of `fit`.
@@ -53,6 +74,10 @@ pub fn fit(from: &Fit, width: usize) -> String {
     }
     page.line("");
     notes(&mut page, &from.inspection);
+    if from.devices.iter().any(lacks_idle) {
+        let text = "idle is a server that sleeps or says that no slot is busy, with no measured load but 0";
+        page.sentence(&label("i"), text);
+    }
     page.sentence(
         &label("advice"),
         "nothing is loaded or unloaded by this program",
@@ -166,6 +191,12 @@ fn part_line(page: &mut Page, part: &Segment<Estimated<Bytes>>) {
 }
 
 fn sum(of: Sum) -> String {
+    if let (Bytes(0), Some(gap)) = (of.high, of.gap) {
+        return match of.missing {
+            1 => format!("{} (a part of unknown size)", format::missing(gap)),
+            more => format!("{} ({more} parts of unknown size)", format::missing(gap)),
+        };
+    }
     let text = format::estimate(of.low, of.high);
     match of.missing {
         0 => text,
@@ -179,7 +210,7 @@ fn totals(page: &mut Page, need: &Need) {
         &label("total"),
         &[
             format!("{} on the GPU", sum(need.on_device())),
-            format!("{} in system memory", sum(need.at(Placement::Cpu))),
+            format!("{} in system memory", sum(need.in_system_memory())),
         ],
     );
 }
@@ -200,7 +231,15 @@ fn contexts(page: &mut Page, rows: &[Need]) {
         let Some(least) = least else { break };
         kinds.remove(least);
     }
+    // What a server makes of a context, where that is another one.
+    let made = |row: &Need| row.effective.map(|made| made.context);
+    let differs = rows
+        .iter()
+        .any(|row| made(row).is_some_and(|made| Some(made) != row.context));
     let mut head = format::pad_start("context", FIRST);
+    if differs {
+        head.push_str(&format::pad_start("allocated", FIRST + 2));
+    }
     for kind in &kinds {
         head.push_str(&format::pad_start(kind.label(), COLUMN));
     }
@@ -209,6 +248,10 @@ fn contexts(page: &mut Page, rows: &[Need]) {
     for row in rows {
         let tokens = row.context.map_or_else(String::new, |n| n.to_string());
         let mut line = format::pad_start(&tokens, FIRST);
+        if differs {
+            let made = made(row).map_or_else(String::new, |n| n.to_string());
+            line.push_str(&format::pad_start(&made, FIRST + 2));
+        }
         for kind in &kinds {
             let of_kind = |it: &&Segment<_>| it.kind == *kind && it.placement != Placement::Cpu;
             let cell = match row.parts.iter().find(of_kind).map(|part| &part.bytes) {
@@ -241,26 +284,34 @@ fn on_device(page: &mut Page, it: &DeviceFit) {
     };
     page.line(&format!("GPU {}  {name}  {free}", it.device_index));
     let mut items = vec![it.verdict.label().to_owned()];
-    if let Some((low, high)) = it.spare {
-        items.push(format!("spare {}", format::estimate_signed(low, high)));
+    match it.spare {
+        Some(Spare {
+            least: Some(least),
+            most,
+        }) => items.push(format!("spare {}", format::estimate_signed(least, most))),
+        Some(Spare { least: None, most }) => items.push(format!(
+            "spare at most {}",
+            format::estimate_signed(most, most)
+        )),
+        None => {}
     }
-    items.push(format!(
-        "beside {} for context and workspaces ({})",
-        format::estimate(it.overhead.low, it.overhead.high),
-        it.overhead.source
-    ));
+    let source = it.overhead.source;
+    items.push(if it.overhead.high == Bytes(0) {
+        source.to_owned()
+    } else {
+        let size = format::estimate(it.overhead.low, it.overhead.high);
+        format!("beside {size} for context and workspaces ({source})")
+    });
     page.items(&label("verdict"), &items);
-    if let (Some(sure), Some(maybe)) = (it.context_sure, it.context_maybe) {
-        let tokens = |n: u64| match n {
-            0 => "none".to_owned(),
-            n => n.to_string(),
-        };
-        let text = if sure == maybe {
-            tokens(sure)
-        } else {
-            format!("{} surely, {} at most", tokens(sure), tokens(maybe))
-        };
-        page.items(&label("context"), &[format!("largest that fits: {text}")]);
+    match it.largest {
+        Ok(largest) => page.sentence(&label("context"), &largest_text(largest)),
+        // The line above says why, or there is none to speak of.
+        Err(gap) if it.free.known().is_none() || gap == Gap::NotApplicable => {}
+        Err(gap) => {
+            let missing = format::missing(gap);
+            let text = format!("largest that fits: {missing}: {}", gap.sentence());
+            page.sentence(&label("context"), &text);
+        }
     }
     if let Some(after) = it.after_unload {
         for one in &it.unload {
@@ -272,7 +323,11 @@ fn on_device(page: &mut Page, it: &DeviceFit) {
                     format!("{} {name}", one.process),
                     models.join(", "),
                     format!("holds {}", format::size(one.holds.value)),
-                    format!("{}, load 0", one.state.id().replace('_', " ")),
+                    match one.state {
+                        ServerState::Ready => "no slot busy".to_owned(),
+                        state => state.id().replace('_', " "),
+                    },
+                    one.load.label().to_owned(),
                 ],
             );
         }
@@ -281,14 +336,54 @@ fn on_device(page: &mut Page, it: &DeviceFit) {
             _ => format!("{} once those are unloaded", after.label()),
         };
         page.sentence(&label("then"), &text);
-    } else if matches!(it.verdict, Verdict::DoesNotFit | Verdict::MayFit) {
-        let text = "none whose memory would help: idle is a server that sleeps or says that no slot is busy, with a \
-                    measured load of 0";
-        page.sentence(&label("idle"), text);
+    } else if lacks_idle(it) {
+        page.sentence(&label("idle"), "none whose memory would help");
+    }
+}
+
+/// Whether somebody could be asked to go, but nobody is known to be idle.
+const fn lacks_idle(it: &DeviceFit) -> bool {
+    let is_short = matches!(it.verdict, Verdict::DoesNotFit | Verdict::MayFit);
+    is_short && it.after_unload.is_none() && it.holders > 0
+}
+
+/// The largest contexts that fit, and which of them the model was trained with.
+fn largest_text(it: Largest) -> String {
+    let tokens = |n: u64| match n {
+        0 => "none".to_owned(),
+        n if n >= it.tried => format!("{n} or more"),
+        n => n.to_string(),
+    };
+    let (sure, maybe) = (tokens(it.sure), tokens(it.maybe));
+    match it.trained {
+        Some(trained) if it.sure > trained => {
+            let upto = if it.sure == it.maybe {
+                format!("up to {sure} would fit")
+            } else {
+                format!("{sure} would surely fit, {maybe} at most")
+            };
+            format!("largest that fits: {trained}, as trained; beyond that {upto}")
+        }
+        trained => {
+            let text = if it.sure == it.maybe {
+                sure
+            } else {
+                format!("{sure} surely, {maybe} at most")
+            };
+            match trained {
+                Some(trained) if it.maybe > trained => {
+                    format!("largest that fits: {text} (trained with {trained})")
+                }
+                _ => format!("largest that fits: {text}"),
+            }
+        }
     }
 }
 
 fn notes(page: &mut Page, from: &Inspection) {
+    for remark in &from.remarks {
+        page.sentence(&label("!"), remark);
+    }
     for assumption in from.assumptions() {
         page.sentence(&label("i"), &assumption);
     }

@@ -130,6 +130,36 @@ impl Arithmetic<'_> {
         }
     }
 
+    /// What a receipt does not itemise, but a forecast has to count: buffers in system memory beside those of a GPU, and
+    /// that of a projector's encoder, which has no rule.
+    pub(crate) fn beside(&self, model: &Text, at: Stamp) -> Vec<Segment<Estimated<Bytes>>> {
+        let out = Out { model, at };
+        let kind = SegmentKind::Compute;
+        match (self.role, self.first(), self.offload.gpu_layers) {
+            (Role::Projector, ..) => {
+                let why = "no rule for the buffers of a projector's encoder";
+                vec![out.missing(kind, Gap::UnknownArchitecture, vec![("why", why.into())])]
+            }
+            (Role::Model, Some(header), Some(layers)) if layers > 0 => {
+                let all = header.block_count().is_some_and(|count| layers > count);
+                let sizes = self.settings.iter();
+                let sizes: Result<Vec<Range>, WhyNot> = sizes
+                    .map(|one| compute::host(header, one, self.logits, all))
+                    .collect();
+                // Where there is none, that of the GPU has none either, and its line says why.
+                let spanning = sizes
+                    .ok()
+                    .and_then(|it| it.into_iter().reduce(Range::spanning));
+                spanning.map_or_else(Vec::new, |cpu| {
+                    let gpu = Range::exact(0);
+                    let notes = [("for", "what the GPU reads and writes there".into())];
+                    out.placed(kind, Spread::Placed { gpu, cpu }, &notes)
+                })
+            }
+            _ => Vec::new(),
+        }
+    }
+
     fn first(&self) -> Option<&Header> {
         self.headers.first().copied()
     }

@@ -32,9 +32,11 @@ pub struct Inspection {
     pub settings: Vec<Setting>,
     /// What the numbers rest on beside the settings.
     pub assumptions: Vec<Text>,
+    /// What a server would make of the settings, in sentences, where that is not what was asked for.
+    pub remarks: Vec<Text>,
     /// What is needed with these settings.
     pub need: Need,
-    /// The same for a row of contexts; empty where one was asked for.
+    /// The same for a row of contexts; empty where one was asked for or makes no difference.
     pub contexts: Vec<Need>,
     /// Reasons.
     pub provenance: ProvenanceMap,
@@ -98,17 +100,23 @@ pub struct Setting {
 pub struct Need {
     /// Tokens of all slots together; null where the model keeps none.
     pub context: Option<u64>,
+    /// Tokens of all slots that a server has room for then; null where the model keeps none.
+    pub context_allocated: Option<u64>,
+    /// Tokens that one slot can have then; of slots that share one cache all.
+    pub context_per_slot: Option<u64>,
+    /// Tokens computed at once.
+    pub batch: Option<u64>,
     /// Part by part.
     pub parts: Vec<SegmentEstimated>,
     /// Least on the device, bytes.
     pub gpu_low_bytes: u64,
-    /// Most on the device of the parts whose size is known, bytes.
-    pub gpu_high_bytes: u64,
+    /// Most on the device, bytes; null where a part has no size.
+    pub gpu_high_bytes: Option<u64>,
     /// Least in system memory, bytes.
     pub cpu_low_bytes: u64,
-    /// Most in system memory, bytes.
-    pub cpu_high_bytes: u64,
-    /// Parts without a size, which come on top.
+    /// Most in system memory, bytes; null where a part has no size.
+    pub cpu_high_bytes: Option<u64>,
+    /// Parts without a size.
     pub parts_missing: u32,
     /// Always `estimated`.
     pub class: &'static str,
@@ -153,14 +161,17 @@ pub struct DeviceFit {
     pub overhead_high_bytes: u64,
     /// `fits`, `may_fit`, `does_not_fit`, `unknown`.
     pub verdict: &'static str,
-    /// Least that would be left, bytes; negative: so much is short.
+    /// Least that would be left, bytes; negative: so much is short. Null where a part has no size.
     pub spare_low_bytes: Option<i64>,
     /// Most that would be left, bytes.
     pub spare_high_bytes: Option<i64>,
-    /// Largest context that surely fits, tokens; 0 is none, null where the model keeps none or nothing is known.
+    /// Largest context that surely fits, tokens, also beyond what the model was trained with; 0 is none, null where the
+    /// model keeps none or nothing is known.
     pub largest_context_sure: Option<u64>,
     /// Largest context that may fit, tokens.
     pub largest_context_maybe: Option<u64>,
+    /// No larger context was tried, tokens.
+    pub largest_context_tried: Option<u64>,
     /// Idle processes without which the verdict is `verdict_after_unload`. Advice only.
     pub unload: Vec<Unload>,
     /// The verdict then; null where unloading is not needed or would not help.
@@ -182,6 +193,8 @@ pub struct Unload {
     pub vram_bytes: u64,
     /// What its server says: `ready` with no slot busy, or `sleeping`.
     pub server_state: &'static str,
+    /// Of what a load of 0 was measured: `process`, or `device` where the process has no sample; null where neither.
+    pub load_zero_of: Option<&'static str>,
     /// Classes and reasons.
     pub provenance: ProvenanceMap,
 }
