@@ -1,9 +1,13 @@
 //! llama-server, alone and as a router, and what is built on it: llamafile, Jan's, Ollama's and Docker's runners.
 //!
 //! `/props` neither wakes it nor resets anything. `/slots` does two things that a monitor must not do: it loads the
-//! model of a sleeping server, and it starts the time anew after which an idle one falls asleep. So a server that was
-//! told to sleep when idle, or that has ever been seen asleep, is asked `/props` only. A router is never asked with a
-//! model's name: that would load the model.
+//! model of a sleeping server, and it starts the time anew after which an idle one falls asleep. So it is asked only
+//! where that is certain to do no harm: of a build that knows no sleep, or of a program that is llama-server itself,
+//! whose words and environment were read and set no limit ([`Flags::never_sleeps`]); never of one that has been seen
+//! asleep; and each time right after `/props` has said again that it is awake. A router is never asked with a model's
+//! name: that would load the model.
+//!
+//! [`Flags::never_sleeps`]: super::super::flags::Flags::never_sleeps
 
 use std::collections::BTreeMap;
 
@@ -12,7 +16,9 @@ use raw::Endpoint;
 
 use super::super::claim::{About, Claim, Named};
 use super::fields::{Fields, from, per_second, set};
-use super::spec::{Asking, LOAD_EVERY_MS, MODELS_EVERY_MS, Plan, Spec, Subject, Wish, Word, never};
+use super::spec::{
+    Asking, LOAD_EVERY_MS, MODELS_EVERY_MS, Plan, Spec, Subject, Wish, Word, never, without_ending,
+};
 use super::talk::Answers;
 
 /// Tokens in one slot; more are no tokens.
@@ -33,22 +39,24 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 fn serves(subject: &Subject<'_>) -> bool {
-    let is_server = |name: String| name.contains("llama-server") || name.contains("llama_server");
+    let program = subject.program();
     // Ollama's own engine speaks another interface under a name like it.
-    if subject.program().starts_with("ollama") {
+    if program.starts_with("ollama") {
         return false;
     }
-    let program = subject.program();
-    subject.leading().any(is_server)
+    subject.leading().any(|name| is_its_name(&name))
         || program.ends_with(".llamafile")
         || program == "llamafile"
         || (program == "llama" && subject.arguments.get(1).is_some_and(|it| **it == *"serve"))
 }
 
-/// Whether it was told to unload its model when nobody asks anything.
-fn may_sleep(subject: &Subject<'_>) -> bool {
-    let idle = subject.option("--sleep-idle-seconds");
-    idle.is_some_and(|seconds| seconds.parse::<i64>().map_or(true, |seconds| seconds >= 0))
+/// The whole name, be it a program's or a script's. What only has it in it is another program.
+fn is_its_name(name: &str) -> bool {
+    let stem = without_ending(name);
+    matches!(
+        stem,
+        "llama-server" | "llama_server" | "com.docker.llama-server"
+    )
 }
 
 fn plan(answers: &Answers<'_>, subject: &Subject<'_>) -> Plan {
@@ -65,13 +73,18 @@ fn plan(answers: &Answers<'_>, subject: &Subject<'_>) -> Plan {
     let is_known = props.has("build_info");
     let wish = if props.flag("endpoint_slots") == Some(false) {
         Wish::Not(EndpointState::Disabled)
-    } else if may_sleep(subject) || answers.has_slept || !is_known {
+    } else if answers.has_slept || !is_known || !(subject.never_sleeps || knows_no_sleep(&props)) {
         Wish::Not(EndpointState::NotAsked)
     } else {
-        Wish::Ask(LOAD_EVERY_MS)
+        Wish::After(Endpoint::LlamaProps, LOAD_EVERY_MS)
     };
     plan.push((Endpoint::LlamaSlots, wish));
     plan
+}
+
+/// Builds that can sleep say whether they do.
+fn knows_no_sleep(props: &Fields<'_>) -> bool {
+    !props.has("is_sleeping")
 }
 
 fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {

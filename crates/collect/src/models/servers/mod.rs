@@ -109,6 +109,10 @@ impl Servers {
         let Some(spec) = about.role.serves else {
             return Heard::default();
         };
+        // Its environment may set what it must not be asked.
+        if about.watched.environment.answer() == Err(Gap::Pending) {
+            return Heard::default();
+        }
         let subject = about.role.subject();
         let server = (spec, &subject);
         let talk = self.talks.entry(about.key).or_default();
@@ -157,6 +161,7 @@ impl Servers {
             arguments: &words,
             folder: None,
             has_ai_runtime: false,
+            never_sleeps: false,
         };
         // Who asks it for itself has to have the same server in mind.
         if serving(&its).is_some_and(|other| other.kind != spec.kind) {

@@ -89,6 +89,10 @@ impl Parents {
         processes: &'a Processes,
         now: Stamp,
     ) -> Option<Found<'a>> {
+        // Before its own words are known nothing is known of whom it works for.
+        if specs.is_empty() {
+            return None;
+        }
         let (mut number, mut started) = (watched.identity.parent, who.start_ticks);
         for _ in 0..MAX_STEPS {
             self.look(machine, (who.pid, number), started, specs, now)?;
@@ -180,6 +184,7 @@ fn step(watched: &Watched, who: ProcessRef, specs: &[&'static Spec]) -> Option<S
         arguments: &words,
         folder: None,
         has_ai_runtime: true,
+        never_sleeps: false,
     };
     let name = &watched.identity.comm;
     let named = || specs.iter().filter(|spec| spec.may_be_parent(name));

@@ -1,7 +1,7 @@
 //! A machine of a few processes whose servers answer from a table, with a clock that only the test moves. Everything
 //! asked of a server is noted with its moment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Gap, Origin, OriginKind, Stamp, Text};
 use raw::nvml::NvmlSweep;
@@ -25,6 +25,7 @@ pub(super) struct Task {
     pub(super) arguments: String,
     pub(super) mapped: Vec<&'static str>,
     pub(super) ports: Vec<u16>,
+    pub(super) environment: Result<&'static str, Gap>,
 }
 
 impl Task {
@@ -35,6 +36,7 @@ impl Task {
             arguments: line.replace('|', "\0") + "\0",
             mapped: Vec::new(),
             ports: Vec::new(),
+            environment: Ok(""),
         }
     }
 
@@ -66,6 +68,9 @@ pub(super) struct Simulated {
     pub(super) files: BTreeMap<&'static str, u64>,
     /// Second, process and endpoint of each GET.
     pub(super) asked: Vec<(u64, u32, Endpoint)>,
+    /// Whether an answer to a posted question comes in the refresh after it was asked.
+    pub(super) is_late: bool,
+    posted: BTreeSet<String>,
     processes: Processes,
     models: Models,
     pub(super) measured: Option<model::Bytes>,
@@ -79,6 +84,8 @@ struct Side<'a> {
     answers: &'a Answers,
     files: &'a BTreeMap<&'static str, u64>,
     asked: &'a mut Vec<(u64, u32, Endpoint)>,
+    /// Questions whose answer comes at the next time; `None` where all are answered at once.
+    posted: Option<&'a mut BTreeSet<String>>,
 }
 
 impl Machine for Side<'_> {
@@ -112,11 +119,19 @@ impl Machine for Side<'_> {
         })
     }
     fn post(&mut self, question: &Question) -> Answer<Reply> {
+        if let Some(posted) = &mut self.posted
+            && posted.insert(question.key())
+        {
+            return Err(Gap::Pending);
+        }
+        if let Some(posted) = &mut self.posted {
+            posted.remove(&question.key());
+        }
         let task = question.who().and_then(|who| self.tasks.get(&who.pid));
         let task = task.ok_or(Gap::NotPresent)?;
         let value = match question {
             Question::CommandLine(_) => Reply::text(&task.arguments),
-            Question::Environment(_) => Reply::text(""),
+            Question::Environment(_) => Reply::text(task.environment?),
             Question::Stat { path, .. } => Reply::Meta(FileMeta {
                 dev: 1,
                 ino: *self.files.get(&**path).ok_or(Gap::NotPresent)?,
@@ -182,6 +197,8 @@ impl Simulated {
             answers: BTreeMap::new(),
             files: BTreeMap::new(),
             asked: Vec::new(),
+            is_late: false,
+            posted: BTreeSet::new(),
             processes: Processes::default(),
             models: Models::default(),
             measured: None,
@@ -213,6 +230,7 @@ impl Simulated {
             answers: &self.answers,
             files: &self.files,
             asked: &mut self.asked,
+            posted: self.is_late.then_some(&mut self.posted),
         };
         let mut keys: Vec<_> = pids
             .iter()
@@ -239,6 +257,11 @@ impl Simulated {
         }
         self.models.end(&keys);
         found
+    }
+
+    /// Whether an answer is outstanding, so that a report would wait.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.models.is_waiting() || self.processes.is_waiting()
     }
 
     /// The last of so many refreshes, one a second.
