@@ -26,7 +26,7 @@ pub enum Gap {
     GpuLost,
     /// The driver returned an error without a finer reason; the code is its own.
     DriverError(i32),
-    /// The driver gave a value that cannot be true.
+    /// The source, mostly a driver, gave a value that cannot be true.
     Implausible,
     /// No utilization sample of this process in the window.
     NoSample,
@@ -167,7 +167,7 @@ impl Gap {
             Self::DriverError(_) => ("driver_error", "the driver returned an error", None),
             Self::Implausible => (
                 "implausible",
-                "the driver gave a value that cannot be true",
+                "the value that was given cannot be true",
                 None,
             ),
             Self::NoSample => (

@@ -23,7 +23,7 @@ mod vllm;
 
 use std::collections::BTreeMap;
 
-use model::{Bytes, EndpointStatus, Gap, ProcessKey, Server, Stamp};
+use model::{Bytes, EndpointState, EndpointStatus, Gap, ProcessKey, Server, Stamp};
 use raw::{Machine, ProcessRef};
 
 use self::parents::{Found, Parents};
@@ -173,8 +173,20 @@ impl Servers {
         let is_only = self.workers.values().filter(|of| **of == key).count() == 1;
         let subject = about.role.subject();
         let asking = about.asking(&subject, false, is_only);
-        let Ok((server, claims)) = talk.heard(server, &asking, now) else {
-            return;
+        let (server, claims) = match talk.heard(server, &asking, now) {
+            Ok(heard) => heard,
+            Err(None) => return,
+            Err(Some(gap)) => {
+                // Why the one behind it was not asked is said where its own server's questions stand, if it has one.
+                match &mut heard.server {
+                    Some(own) => own.endpoints.push(EndpointStatus {
+                        path: format!("{} (process {})", spec.kind, who.pid).into(),
+                        state: EndpointState::Failed(gap),
+                    }),
+                    None => heard.unasked = heard.unasked.or(Some(gap)),
+                }
+                return;
+            }
         };
         heard.claims.extend(claims);
         match &mut heard.server {

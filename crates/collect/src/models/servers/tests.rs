@@ -1,6 +1,7 @@
 //! What known servers are recognised by, what they are asked, and what their answers mean.
 
 mod harm;
+mod implausible;
 mod machine;
 mod meaning;
 

@@ -252,6 +252,30 @@ fn the_server_behind_a_worker_is_asked_in_the_first_report() {
 }
 
 #[test]
+fn why_the_server_behind_a_worker_is_not_asked_is_told() {
+    let mut serve = Task::new("ollama", "/usr/bin/ollama|serve");
+    serve.hidden_ports = Some(Gap::Permission);
+    let runner = Task::new("ollama", "/usr/bin/ollama|runner|--model|/b/x.gguf").child_of(5);
+    let mut machine = Simulated::new([(5, serve.clone()), (PID, runner)]);
+    let found = &machine.after(3, &[PID])[&PID];
+    assert_eq!(
+        (found.server.is_none(), found.server_unasked),
+        (true, Some(Gap::Permission))
+    );
+    // A runner that is a server itself says it beside its own answers.
+    let line = "/usr/lib/ollama/llama-server|--model|/b/x.gguf";
+    let runner = Task::new("llama-server", line).at(40001).child_of(5);
+    let mut machine = Simulated::new([(5, serve), (PID, runner)]).answering(
+        PID,
+        Endpoint::LlamaProps,
+        props(&json!(false)),
+    );
+    let found = &machine.after(3, &[PID])[&PID];
+    let parent = state(found.server.as_ref().unwrap(), "Ollama (process 5)");
+    assert_eq!(parent, Some(EndpointState::Failed(Gap::Permission)));
+}
+
+#[test]
 fn several_runners_of_one_server_ask_it_together() {
     let line = "/usr/bin/ollama|runner|--model|/blobs/sha256-a";
     let runner = || Task::new("ollama", line).child_of(5);

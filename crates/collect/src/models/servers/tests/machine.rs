@@ -26,6 +26,8 @@ pub(super) struct Task {
     pub(super) mapped: Vec<&'static str>,
     pub(super) ports: Vec<u16>,
     pub(super) environment: Result<&'static str, Gap>,
+    /// Why its ports cannot be read.
+    pub(super) hidden_ports: Option<Gap>,
 }
 
 impl Task {
@@ -37,6 +39,7 @@ impl Task {
             mapped: Vec::new(),
             ports: Vec::new(),
             environment: Ok(""),
+            hidden_ports: None,
         }
     }
 
@@ -143,6 +146,9 @@ impl Machine for Side<'_> {
             Question::Maps(_) => {
                 let line = |path: &&str| format!("1000-2000 r--s 00000000 08:01 7 {path}\n");
                 Reply::text(&task.mapped.iter().map(line).collect::<String>())
+            }
+            Question::Listeners(_) if task.hidden_ports.is_some() => {
+                return Err(task.hidden_ports.unwrap_or(Gap::Permission));
             }
             Question::Listeners(_) => Reply::Listeners(
                 task.ports
