@@ -116,6 +116,7 @@ impl Known {
         let has_ai = self.runtimes.as_deref().is_ok_and(runtimes::have_ai);
         let role = |arguments| Role::of(arguments, folder, has_ai);
         self.role = arguments.map_or_else(Role::default, role);
+        self.role.never_sleeps = self.flags.never_sleeps();
     }
 }
 

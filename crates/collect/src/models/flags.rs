@@ -37,6 +37,20 @@ pub(super) struct Flags {
     /// The projector stays in system memory.
     pub(super) projector_on_cpu: bool,
     pub(super) draft: DraftFlags,
+    sleep: SleepWords,
+}
+
+/// What its words say of unloading the model when nobody asks anything.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct SleepWords {
+    /// Somewhere a limit is given, whatever overrides it elsewhere.
+    has_limit: bool,
+    /// Somewhere it is said that there is none.
+    says_never: bool,
+    /// The program is llama.cpp's own, which has no settings but its words and its environment.
+    is_own_program: bool,
+    /// A router started it, with a preset that is not seen.
+    of_router: bool,
 }
 
 /// A flag that places tensors by name.
@@ -88,6 +102,15 @@ const SPECS: &[Spec] = &[
         spellings: &["--port"],
         variable: None,
         set: |flags, value| flags.port = value.parse().ok(),
+    },
+    Spec {
+        spellings: &["--sleep-idle-seconds"],
+        variable: Some("LLAMA_ARG_SLEEP_IDLE_SECONDS"),
+        set: |flags, value| {
+            let never = value.parse::<i64>().is_ok_and(|seconds| seconds < 0);
+            flags.sleep.has_limit |= !never;
+            flags.sleep.says_never |= never;
+        },
     },
     Spec {
         spellings: &["-c", "--ctx-size"],
@@ -200,12 +223,23 @@ impl Flags {
             ..Self::default()
         };
         flags.is_llama = speaks_llama(arguments);
+        flags.sleep.is_own_program = arguments.first().is_some_and(|it| is_own_program(it));
         if let Some(environment) = environment.filter(|_| flags.is_llama) {
             flags.read_environment(environment);
         }
         flags.read_arguments(arguments);
         flags.settle();
         flags
+    }
+
+    /// Whether it is certain that it does not unload its model when nobody asks anything. A program that llama.cpp is
+    /// built into can have the limit set from anywhere, and so can a router's child.
+    pub(super) const fn never_sleeps(&self) -> bool {
+        let sleep = &self.sleep;
+        self.complete
+            && !sleep.has_limit
+            && !sleep.of_router
+            && (sleep.is_own_program || sleep.says_never)
     }
 
     /// The flags that place tensors by name, for the arithmetic.
@@ -228,6 +262,7 @@ impl Flags {
             if name == "LLAMA_ARG_CPU_MOE" && !["0", "off", "false", "disabled"].contains(&value) {
                 self.placed.push(Placed::Experts(ExpertsOnCpu::All));
             }
+            self.sleep.of_router |= name == "LLAMA_SERVER_ROUTER_PORT" && !value.is_empty();
             if name == "LLAMA_ARG_MODEL" {
                 self.models.push(("LLAMA_ARG_MODEL", value.into()));
             }
@@ -291,7 +326,7 @@ impl Flags {
                 rest.next();
                 continue;
             }
-            let value = attached.unwrap_or(name);
+            let value = attached.unwrap_or(argument);
             if looks_like_model(value) && !self.models.iter().any(|(_, named)| **named == *value) {
                 self.models.push(("argument", value.into()));
             }
@@ -343,6 +378,16 @@ fn speaks_llama(arguments: &[Text]) -> bool {
     })
 }
 
+/// Whether a program by this path is llama.cpp's server itself, and not one that a script or a library runs it in.
+fn is_own_program(path: &str) -> bool {
+    let name = file_name(path).to_ascii_lowercase();
+    let name = name.strip_suffix(".exe").unwrap_or(&name);
+    matches!(
+        name,
+        "llama-server" | "com.docker.llama-server" | "llama" | "llamafile"
+    ) || name.ends_with(".llamafile")
+}
+
 fn looks_like_file(value: &str) -> bool {
     value.contains('/') || looks_like_model(value)
 }
@@ -352,107 +397,4 @@ fn looks_like_model(value: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(line: &str, environment: Option<&str>) -> Flags {
-        let arguments: Vec<Text> = line.split(' ').map(Text::from).collect();
-        Flags::read(&arguments, environment)
-    }
-
-    #[test]
-    fn a_server_command_line_is_read_in_all_spellings() {
-        let flags = read(
-            "/opt/llama-server -m /m/a.gguf --ctx-size=4096 -np 2 -ctk q8_0 -ngl 99 --swa-full",
-            Some(""),
-        );
-        assert_eq!(flags.models, [("-m", "/m/a.gguf".into())]);
-        assert_eq!(
-            (flags.context, flags.parallel, flags.gpu_layers),
-            (Some(4096), Some(2), Some(99))
-        );
-        assert_eq!(
-            (flags.type_k, flags.type_v),
-            (Some(CacheType::Q8_0), Some(CacheType::F16))
-        );
-        assert_eq!((flags.unified, flags.swa_full), (Some(false), true));
-    }
-
-    #[test]
-    fn an_unreadable_environment_leaves_unset_flags_unknown() {
-        let flags = read("llama-server -m /m/a.gguf", None);
-        assert_eq!(
-            (flags.type_k, flags.ubatch, flags.unified),
-            (None, None, None)
-        );
-    }
-
-    #[test]
-    fn the_environment_counts_where_the_command_line_is_silent() {
-        let environment = "LLAMA_ARG_MODEL=/m/e.gguf\0LLAMA_ARG_CTX_SIZE=2048\0";
-        let flags = read("llama-server --port 1", Some(environment));
-        assert_eq!(flags.models, [("LLAMA_ARG_MODEL", "/m/e.gguf".into())]);
-        assert_eq!(flags.context, Some(2048));
-        let flags = read("llama-server -m /m/a.gguf -c 512", Some(environment));
-        assert_eq!(flags.models, [("-m", "/m/a.gguf".into())]);
-        assert_eq!(flags.context, Some(512));
-    }
-
-    #[test]
-    fn python_modules_are_no_models_and_its_flags_are_not_believed() {
-        let flags = read(
-            "python3 -m vllm.entrypoints -c 100 --model /m/b.gguf",
-            Some(""),
-        );
-        assert_eq!(flags.models, [("-m", "/m/b.gguf".into())]);
-        assert_eq!((flags.context, flags.is_llama), (None, false));
-    }
-
-    #[test]
-    fn flash_attention_with_and_without_a_value() {
-        assert_eq!(
-            read("llama-server -fa -c 1", Some("")).flash_attention,
-            Some(true)
-        );
-        assert_eq!(
-            read("llama-server -fa off -c 1", Some("")).flash_attention,
-            Some(false)
-        );
-        assert_eq!(
-            read("llama-server -fa auto", Some("")).flash_attention,
-            None
-        );
-        assert_eq!(read("llama-server -fa off -c 7", Some("")).context, Some(7));
-    }
-
-    #[test]
-    fn flags_of_projector_draft_and_placement_are_read() {
-        let flags = read(
-            "llama-server -m /m/a.gguf -md /m/d.gguf -ngld all -ctkd q8_0 --mmproj /m/p.gguf \
-             --no-mmproj-offload -ot exps=CPU --n-cpu-moe 4",
-            Some(""),
-        );
-        let named = [
-            ("-m", "/m/a.gguf".into()),
-            (DRAFT_FLAG, "/m/d.gguf".into()),
-            (PROJECTOR_FLAG, "/m/p.gguf".into()),
-        ];
-        assert_eq!(flags.models, named);
-        assert_eq!(flags.draft.gpu_layers, Some(u64::MAX));
-        let types = (flags.draft.type_k, flags.draft.type_v);
-        assert_eq!(types, (Some(CacheType::Q8_0), Some(CacheType::F16)));
-        assert!(flags.projector_on_cpu);
-        let placed = [
-            Placed::Pattern("exps=CPU".into()),
-            Placed::Experts(ExpertsOnCpu::FirstLayers(4)),
-        ];
-        assert_eq!(flags.placed, placed);
-        assert!(!flags.overrides().is_unreadable());
-    }
-
-    #[test]
-    fn a_flag_at_the_end_without_its_value_is_ignored() {
-        assert_eq!(read("llama-server -c", Some("")).context, None);
-        assert!(read("llama-server -m", Some("")).models.is_empty());
-    }
-}
+mod tests;

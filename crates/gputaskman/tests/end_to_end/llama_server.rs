@@ -70,7 +70,9 @@ fn a_real_server_is_shown_with_its_model_weights_and_cache_each_in_its_class() {
     let folder = Folder::new();
     let model = folder.path().join("tiny-llama-q8_0.gguf");
     let port = free_port();
-    let server = Server::start(&python, &model, port, &[]);
+    // A script that llama.cpp runs in: only its own words make it sure that it does not sleep.
+    let awake = ["--sleep-idle-seconds", "-1"];
+    let server = Server::start(&python, &model, port, &awake);
     let process = Process::new(server.0.id(), Kind::Compute, 512 * MIB);
     let device = Device {
         processes: vec![process],

@@ -5,7 +5,7 @@ use model::Gap;
 use super::subject::Subject;
 
 /// What may be read: where models lie and how llama-server was told to load them. No keys, tokens or addresses.
-const ALLOWED: [&str; 21] = [
+const ALLOWED: [&str; 22] = [
     "LLAMA_ARG_MODEL",
     "LLAMA_ARG_CTX_SIZE",
     "LLAMA_ARG_N_PARALLEL",
@@ -15,6 +15,7 @@ const ALLOWED: [&str; 21] = [
     "LLAMA_ARG_FLASH_ATTN",
     "LLAMA_ARG_UBATCH",
     "LLAMA_ARG_ALIAS",
+    "LLAMA_ARG_SLEEP_IDLE_SECONDS",
     "LLAMA_ARG_CPU_MOE",
     "LLAMA_ARG_N_CPU_MOE",
     "LLAMA_ARG_OVERRIDE_TENSOR",

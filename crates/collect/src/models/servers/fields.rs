@@ -1,11 +1,11 @@
 //! The kept values of one reply, by path.
 
-use model::{Bytes, Provenance, Reading, Reported, Said, Source, Stamp, Text};
+use model::{Bytes, Gap, Provenance, Reading, Reported, Said, Source, Stamp, Text};
 use raw::HttpReply;
 use serde_json::Value;
 
-/// Larger numbers are no context: whoever answers is another server.
-const MAX_CONTEXT: u64 = 1 << 32;
+/// Larger numbers are no context: twice the longest that any model was trained for.
+const MAX_CONTEXT: u64 = 1 << 28;
 /// Larger numbers are no slots.
 const MAX_SLOTS: u64 = 1 << 16;
 
@@ -54,6 +54,30 @@ impl<'a> Fields<'a> {
         self.number(&format!("{path}[]"))
     }
 
+    /// Whether the array has more elements than are kept, so that nothing is known of all of them.
+    pub(super) fn is_cut(&self, path: &str) -> bool {
+        let kept = raw::MAX_ELEMENTS as u64;
+        self.count(path).is_some_and(|all| all > kept)
+    }
+
+    /// What is made of the value at `path`; missing where it is not there, or is nothing that can be.
+    pub(super) fn told<T>(
+        &self,
+        path: &str,
+        counter: &'static str,
+        value: Option<T>,
+    ) -> Reading<Reported<T>> {
+        let gap = if self.has(path) {
+            Gap::Implausible
+        } else {
+            Gap::NotFound
+        };
+        match value {
+            Some(value) => Reading::Known(self.reported(value, counter)),
+            None => Reading::missing(gap, from(counter, self.at)),
+        }
+    }
+
     /// The paths of its kept elements. A longer array is not looked at beyond what is kept of it.
     pub(super) fn elements(&self, path: &str) -> impl Iterator<Item = String> + use<> {
         let all = self.count(path).unwrap_or_default(); // tidy: no array has no elements
@@ -87,6 +111,23 @@ impl<'a> Fields<'a> {
             _ => return None,
         };
         Some(self.says(field, counter, value))
+    }
+
+    /// The same for a value that has to be something: what cannot be is named as missing.
+    pub(super) fn said_if(
+        &self,
+        field: &'static str,
+        counter: &'static str,
+        path: &str,
+        can_be: impl FnOnce(&Self) -> bool,
+    ) -> Option<Said> {
+        let said = self.said(field, counter, path)?;
+        Some(if can_be(self) {
+            said
+        } else {
+            let value = format!("n/a: {}", Gap::Implausible.sentence()).into();
+            Said { value, ..said }
+        })
     }
 
     /// The same for words that are put together here.

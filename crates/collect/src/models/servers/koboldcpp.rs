@@ -8,12 +8,19 @@ use super::fields::set;
 use super::ollama::the_runner_s;
 use super::spec::{
     Asking, FIXED_EVERY_MS, LOAD_EVERY_MS, MODELS_EVERY_MS, Plan, Spec, Subject, Wish, Word, never,
+    without_ending,
 };
 use super::talk::Answers;
 
 pub(super) const SPEC: Spec = Spec {
     kind: "koboldcpp",
-    serves: |subject| subject.leading().any(|name| name.starts_with("koboldcpp")),
+    serves: |subject| {
+        // Programs carry their build in the name, scripts do not.
+        subject.program().starts_with("koboldcpp")
+            || subject
+                .leading()
+                .any(|name| without_ending(&name) == "koboldcpp")
+    },
     works: never,
     parents: &[],
     has_levels: false,

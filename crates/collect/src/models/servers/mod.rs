@@ -23,7 +23,7 @@ mod vllm;
 
 use std::collections::BTreeMap;
 
-use model::{Bytes, EndpointStatus, Gap, ProcessKey, Server, ServerState, Stamp};
+use model::{Bytes, EndpointState, EndpointStatus, Gap, ProcessKey, Server, ServerState, Stamp};
 use raw::{Machine, ProcessRef};
 
 pub(super) use self::fields::size;
@@ -65,6 +65,7 @@ pub fn servers_that_read(body: &[u8]) -> usize {
         arguments: &[],
         folder: None,
         has_ai_runtime: true,
+        never_sleeps: true,
     };
     let talk = Talk::of_body(body);
     let now = Stamp {
@@ -83,7 +84,12 @@ pub fn servers_that_read(body: &[u8]) -> usize {
                 measured: Some(Bytes(1 << 30)),
             };
             let heard = talk.heard((spec, &subject), &asking, now);
-            heard.is_ok_and(|(server, _)| server.state != ServerState::Unreachable)
+            heard.is_ok_and(|(server, _)| {
+                !matches!(
+                    server.state,
+                    ServerState::Unreachable | ServerState::NotRecognised
+                )
+            })
         });
         roles.contains(&true)
     };
@@ -143,6 +149,10 @@ impl Servers {
         let Some(spec) = about.role.serves else {
             return Heard::default();
         };
+        // Its environment may set what it must not be asked.
+        if about.watched.environment.answer() == Err(Gap::Pending) {
+            return Heard::default();
+        }
         let subject = about.role.subject();
         let server = (spec, &subject);
         let talk = self.talks.entry(about.key).or_default();
@@ -196,6 +206,7 @@ impl Servers {
             arguments: &words,
             folder: None,
             has_ai_runtime: false,
+            never_sleeps: false,
         };
         // Who asks it for itself has to have the same server in mind.
         if serving(&its).is_some_and(|other| other.kind != spec.kind) {
@@ -207,8 +218,20 @@ impl Servers {
         let is_only = self.workers.values().filter(|of| **of == key).count() == 1;
         let subject = about.role.subject();
         let asking = about.asking(&subject, false, is_only);
-        let Ok((server, claims)) = talk.heard(server, &asking, now) else {
-            return;
+        let (server, claims) = match talk.heard(server, &asking, now) {
+            Ok(heard) => heard,
+            Err(None) => return,
+            Err(Some(gap)) => {
+                // Why the one behind it was not asked is said where its own server's questions stand, if it has one.
+                match &mut heard.server {
+                    Some(own) => own.endpoints.push(EndpointStatus {
+                        path: format!("{} (process {})", spec.kind, who.pid).into(),
+                        state: EndpointState::Failed(gap),
+                    }),
+                    None => heard.unasked = heard.unasked.or(Some(gap)),
+                }
+                return;
+            }
         };
         heard.claims.extend(claims);
         match &mut heard.server {

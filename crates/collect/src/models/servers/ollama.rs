@@ -105,9 +105,13 @@ fn about(ps: &Fields<'_>, one: &str, name: &str, asking: &Asking<'_>, is_this: b
     }
 }
 
-/// Memory that a server counts as on the GPU is measured there as less than half of it.
+/// By how much, in parts of a hundred, Ollama's count may be above the measured size: before 0.30 it is an estimate.
+const TOLERANCE: u128 = 10;
+
+/// More memory is counted as on the GPU than is measured there.
 fn disagreement(counted: Bytes, measured: Bytes) -> Option<Text> {
-    (measured.0 < counted.0 / 2).then(|| {
+    let most = u128::from(measured.0) * (100 + TOLERANCE);
+    (u128::from(counted.0) * 100 > most).then(|| {
         format!(
             "Ollama counts {} of it on the GPU, but the process is measured to have {} there",
             size(counted),

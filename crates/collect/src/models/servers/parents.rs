@@ -96,7 +96,7 @@ impl Parents {
         processes: &'a Processes,
         now: Stamp,
     ) -> Option<Found<'a>> {
-        // Before its own words are known it works for nobody.
+        // Before its own words are known nothing is known of whom it works for.
         if specs.is_empty() {
             return None;
         }
@@ -199,6 +199,7 @@ fn step(watched: &Watched, who: ProcessRef, specs: &[&'static Spec]) -> Option<S
         arguments: &words,
         folder: None,
         has_ai_runtime: true,
+        never_sleeps: false,
     };
     let name = &watched.identity.comm;
     let named = || specs.iter().filter(|spec| spec.may_be_parent(name));

@@ -17,6 +17,8 @@ pub(super) struct Subject<'a> {
     pub(super) folder: Option<&'a str>,
     /// Whether it has a library for models mapped; a parent's are not looked at.
     pub(super) has_ai_runtime: bool,
+    /// Whether it is certain that it does not fall asleep when nobody asks it anything.
+    pub(super) never_sleeps: bool,
 }
 
 impl Subject<'_> {
@@ -28,9 +30,37 @@ impl Subject<'_> {
             .map_or_else(String::new, |it| base(it))
     }
 
-    /// Last parts of the program's path and of the next two arguments: a script, or a module behind `-m`.
+    /// The names that it runs under: the last part of its program's path, and of the script or module where the
+    /// program is one that runs such. What else stands on its command line is what it works on.
     pub(super) fn leading(&self) -> impl Iterator<Item = String> {
-        self.arguments.iter().take(3).map(|it| base(it))
+        let script = self.script();
+        let names = self
+            .arguments
+            .first()
+            .map(|it| &**it)
+            .into_iter()
+            .chain(script);
+        names.map(base)
+    }
+
+    /// The script, or the module behind `-m`, of a program that runs such.
+    fn script(&self) -> Option<&str> {
+        let program = self.program();
+        if !RUNNERS.iter().any(|name| is_version_of(&program, name)) {
+            return None;
+        }
+        let mut rest = self.arguments.iter().skip(1).map(|it| &**it);
+        while let Some(word) = rest.next() {
+            match word {
+                // A program that is given as text.
+                "-c" | "-e" => return None,
+                "-m" => return rest.next(),
+                "-X" | "-W" => _ = rest.next(),
+                option if option.starts_with('-') => {}
+                script => return Some(script),
+            }
+        }
+        None
     }
 
     /// Whether this argument stands alone somewhere.
@@ -61,6 +91,31 @@ impl Subject<'_> {
     }
 }
 
+/// Programs that run a script: then its name is the program's.
+const RUNNERS: &[&str] = &[
+    "python",
+    "pypy",
+    "bash",
+    "sh",
+    "dash",
+    "node",
+    "ld-linux-x86-64.so.",
+];
+
+/// `python3.12` of `python`.
+fn is_version_of(name: &str, program: &str) -> bool {
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    let version = name.strip_prefix(program);
+    version.is_some_and(|it| it.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+}
+
+/// The name of a program or script without the ending that tells which it is.
+pub(super) fn without_ending(name: &str) -> &str {
+    let endings = [".exe", ".py", ".sh"];
+    let stem = endings.iter().find_map(|ending| name.strip_suffix(ending));
+    stem.unwrap_or(name)
+}
+
 fn base(path: &str) -> String {
     let end = path.rsplit(['/', '\\']).next().unwrap_or(path);
     end.to_ascii_lowercase()
@@ -84,6 +139,8 @@ pub(super) struct Asking<'a> {
 pub(super) enum Wish {
     /// To be asked at most this often, in milliseconds.
     Ask(u64),
+    /// The same, each time only when this endpoint has been asked right before and its answer leaves the wish.
+    After(Endpoint, u64),
     /// Not to be asked, for the reason that this state tells.
     Not(EndpointState),
 }
@@ -158,6 +215,8 @@ pub(in super::super) struct Role {
     pub(super) arguments: Vec<Text>,
     pub(super) folder: Option<Text>,
     pub(super) has_ai_runtime: bool,
+    /// Whether it is certain that it does not fall asleep when nobody asks it anything.
+    pub(in super::super) never_sleeps: bool,
     /// The server that it is.
     pub(super) serves: Option<&'static Spec>,
     /// Servers that it may work for.
@@ -192,6 +251,7 @@ impl Role {
             arguments: &[],
             folder: None,
             has_ai_runtime: false,
+            never_sleeps: false,
         };
         self.serves.is_none() && self.works.iter().any(|spec| !(spec.works)(&nobody))
     }
@@ -201,6 +261,7 @@ impl Role {
             arguments: &self.arguments,
             folder: self.folder.as_deref(),
             has_ai_runtime: self.has_ai_runtime,
+            never_sleeps: self.never_sleeps,
         }
     }
 }

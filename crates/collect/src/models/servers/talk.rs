@@ -24,6 +24,17 @@ const FAILED_MS: u64 = 15_000;
 /// A server that is loading.
 const LOADING_MS: u64 = 5_000;
 
+/// How long the word of a server that it is awake is taken for the present.
+const JUST_NOW_NS: u64 = 1_000_000_000;
+
+/// What the plan wants asked right before this endpoint.
+fn before(plan: &Plan, endpoint: Endpoint) -> Option<Endpoint> {
+    plan.iter().find_map(|(of, wish)| match wish {
+        Wish::After(first, _) if *of == endpoint => Some(*first),
+        _ => None,
+    })
+}
+
 /// One endpoint over time.
 #[derive(Debug, Default)]
 struct Line {
@@ -149,6 +160,8 @@ pub(super) struct Talk {
     /// Whether everything has been asked once.
     introduced: bool,
     asked_ns: Option<u64>,
+    /// What is to be asked as soon as that has answered which has to be asked before it.
+    following: Option<Endpoint>,
     /// The refresh in which it was its turn: several processes may want to know.
     turn_ns: Option<u64>,
 }
@@ -250,6 +263,7 @@ impl Talk {
     }
 
     fn begin_anew(&mut self) {
+        self.following = None;
         self.lines.clear();
         self.has_slept = false;
         self.introduced = false;
@@ -273,8 +287,32 @@ impl Talk {
 
     /// What to ask now, if anything.
     fn next(&mut self, plan: &Plan, now: Stamp) -> Option<Endpoint> {
+        // What was asked first has been answered: either it is asked now, or later and from the beginning.
+        if let Some(endpoint) = self.following.take()
+            && before(plan, endpoint).is_some_and(|first| self.was_answered_just_now(first, now))
+        {
+            return Some(endpoint);
+        }
+        let endpoint = self.due(plan, now)?;
+        match before(plan, endpoint) {
+            Some(first) if !self.was_answered_just_now(first, now) => {
+                self.following = Some(endpoint);
+                Some(first)
+            }
+            _ => Some(endpoint),
+        }
+    }
+
+    /// Whether its newest answer is good and so new that what it says still holds.
+    fn was_answered_just_now(&self, endpoint: Endpoint, now: Stamp) -> bool {
+        let answer = self.answers().ok(endpoint);
+        answer.is_some_and(|it| now.mono_ns < it.at.mono_ns.saturating_add(JUST_NOW_NS))
+    }
+
+    /// What it is time to ask.
+    fn due(&mut self, plan: &Plan, now: Stamp) -> Option<Endpoint> {
         let wanted = plan.iter().filter_map(|(endpoint, wish)| match wish {
-            Wish::Ask(every_ms) => Some((*endpoint, *every_ms)),
+            Wish::Ask(every_ms) | Wish::After(_, every_ms) => Some((*endpoint, *every_ms)),
             Wish::Not(_) => None,
         });
         let line = |endpoint| self.lines.get(&endpoint);
@@ -360,7 +398,7 @@ impl Talk {
     fn statuses(&self, plan: &Plan) -> Vec<EndpointStatus> {
         let state = |endpoint: Endpoint, wish: Wish| match wish {
             Wish::Not(state) => Some(state),
-            Wish::Ask(_) => self.answers().state(endpoint),
+            Wish::Ask(_) | Wish::After(..) => self.answers().state(endpoint),
         };
         plan.iter()
             .filter_map(|(endpoint, wish)| {

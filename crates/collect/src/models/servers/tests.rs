@@ -1,6 +1,7 @@
 //! What known servers are recognised by, what they are asked, and what their answers mean.
 
 mod harm;
+mod implausible;
 mod machine;
 mod meaning;
 mod redacted;
@@ -80,6 +81,18 @@ fn a_server_is_recognised_by_its_words_and_a_stranger_is_none() {
         ("python3|/srv/other/main.py", None),
         ("/usr/bin/nginx", None),
         ("/usr/bin/serve|vllm-docs", None),
+        // What only has a server's name in its own or in a file's is another program.
+        ("python3|analyse-llama-server-logs.py|404|21311", None),
+        ("/usr/bin/llama-server-exporter|--port|9100", None),
+        ("my_llama_server_proxy", None),
+        ("python3|proxy.py|llama-server", None),
+        ("tail|-f|llama_server", None),
+        ("python3|-c|pass|llama-server", None),
+        ("python3|koboldcpp-stats.py", None),
+        ("/usr/bin/monitor|/usr/bin/vllm|serve", None),
+        ("python3.12|-u|/x/llama_server.py", Some("llama-server")),
+        ("python3|-X|dev|llama-server", Some("llama-server")),
+        ("llama-server.exe|-m|/m.gguf", Some("llama-server")),
         ("", None),
     ] {
         assert_eq!(kind(line), expected, "{line}");
@@ -141,6 +154,7 @@ fn every_server_has_a_first_question_and_no_two_the_same_name() {
         arguments: &[],
         folder: None,
         has_ai_runtime: true,
+        never_sleeps: false,
     };
     assert!(serving(&subject).is_none());
 }

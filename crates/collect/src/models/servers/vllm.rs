@@ -111,33 +111,60 @@ fn said_of_cache(metrics: &Fields<'_>, server: &mut model::Server) {
     ] {
         for one in metrics.elements(name) {
             // Named percent, and a fraction.
-            let used = metrics.float(&format!("{one}.value"));
-            let used = used.filter(|used| *used <= 1.0);
-            server.said.extend(used.map(|used| {
-                let words = format!("{:.1} %", used * 100.0);
-                metrics.says("kv_cache_used", counter, words.into())
-            }));
+            let path = format!("{one}.value");
+            let used = metrics.float(&path).filter(|used| *used <= 1.0);
+            let said = metrics.said_if("kv_cache_used", counter, &path, |_| used.is_some());
+            server.said.extend(match used {
+                Some(used) => {
+                    let words = format!("{:.1} %", used * 100.0);
+                    Some(metrics.says("kv_cache_used", counter, words.into()))
+                }
+                None => said,
+            });
         }
     }
     let info = "vllm:cache_config_info[0]";
-    for (field, label) in [
-        ("kv_block_tokens", "block_size"),
-        ("kv_blocks", "num_gpu_blocks"),
-        ("kv_type", "cache_dtype"),
-        ("gpu_memory_utilization", "gpu_memory_utilization"),
+    type CanBe = fn(f64) -> bool;
+    for (field, label, can_be) in [
+        (
+            "kv_block_tokens",
+            "block_size",
+            Some((|it| it >= 1.0 && it.fract() == 0.0 && it <= MAX_BLOCK) as CanBe),
+        ),
+        (
+            "kv_blocks",
+            "num_gpu_blocks",
+            Some(|it| it.fract() == 0.0 && it <= MAX_BLOCKS),
+        ),
+        ("kv_type", "cache_dtype", None),
+        (
+            "gpu_memory_utilization",
+            "gpu_memory_utilization",
+            Some(|it| it > 0.0 && it <= 1.0),
+        ),
     ] {
-        let said = metrics.said(
-            field,
-            "/metrics vllm:cache_config_info",
-            &format!("{info}.{label}"),
-        );
+        let path = format!("{info}.{label}");
+        // What is not set is written as Python has it.
+        if metrics.text(&path) == Some("None") {
+            continue;
+        }
+        let can_be =
+            |_: &Fields<'_>| can_be.is_none_or(|can_be| metrics.float(&path).is_some_and(can_be));
+        let said = metrics.said_if(field, "/metrics vllm:cache_config_info", &path, can_be);
         server.said.extend(said);
     }
 }
 
+/// Most tokens of one block of the cache.
+const MAX_BLOCK: f64 = 65_536.0;
+/// Most blocks: with the smallest block, more tokens than any memory holds.
+const MAX_BLOCKS: f64 = 4_294_967_296.0;
+
 /// The sum over all engines; `None` where one of them is no number.
 fn sum(metrics: &Fields<'_>, name: &str) -> Option<f64> {
-    metrics.count(name).filter(|count| *count > 0)?;
+    metrics
+        .count(name)
+        .filter(|count| *count > 0 && !metrics.is_cut(name))?;
     metrics
         .elements(name)
         .map(|one| metrics.float(&format!("{one}.value")))

@@ -43,24 +43,71 @@ fn of_a_sleeping_server_only_props_is_asked_for_ten_minutes() {
 }
 
 #[test]
-fn a_server_that_may_fall_asleep_is_not_kept_from_it() {
-    for (line, asks) in [
-        ("llama-server|-m|/m.gguf|--sleep-idle-seconds|30", false),
-        ("llama-server|-m|/m.gguf|--sleep-idle-seconds=30", false),
-        ("llama-server|-m|/m.gguf|--sleep_idle_seconds|30", false),
-        ("llama-server|-m|/m.gguf|--sleep_idle-seconds=30", false),
-        // What another program tells the server in it stands on no command line.
-        ("python3|/srv/llama_server.py|-m|/m.gguf", false),
-        ("/usr/bin/my-llama-server|-m|/m.gguf", true),
-        ("llama|serve|-m|/m.gguf", true),
-        ("llama-server|-m|/m.gguf|--sleep-idle-seconds|-1", true),
-        ("llama-server|-m|/m.gguf", true),
+fn a_server_that_may_fall_asleep_is_not_kept_from_it_for_ten_minutes() {
+    const OWN: &str = "llama-server|-m|/m.gguf";
+    const SCRIPT: &str = "python3|/x/llama_server.py|-m|/m.gguf";
+    let denied = Err(Gap::Permission);
+    for (line, options, environment, asks) in [
+        (OWN, "", Ok(""), true),
+        (OWN, "|--sleep-idle-seconds|-1", Ok(""), true),
+        (OWN, "|--sleep_idle_seconds|-1", Ok(""), true),
+        (OWN, "|--sleep-idle-seconds|30", Ok(""), false),
+        (OWN, "|--sleep-idle-seconds=30", Ok(""), false),
+        (OWN, "|--sleep_idle_seconds|30", Ok(""), false),
+        (OWN, "|--sleep_idle-seconds|30", Ok(""), false),
+        (OWN, "|--sleep-idle_seconds=30", Ok(""), false),
+        (OWN, "", Ok("LLAMA_ARG_SLEEP_IDLE_SECONDS=30\0"), false),
+        (OWN, "", Ok("LLAMA_SERVER_ROUTER_PORT=8080\0"), false),
+        (OWN, "", denied, false),
+        // Another program that llama.cpp is a part of may have its limit from anywhere.
+        (SCRIPT, "", Ok(""), false),
+        (SCRIPT, "|--sleep_idle_seconds|30", Ok(""), false),
+        (SCRIPT, "|--sleep-idle-seconds|-1", Ok(""), true),
     ] {
-        let mut machine = server(line, props(&json!(false)));
-        machine.after(120, &[PID]);
+        let line = format!("{line}{options}");
+        let mut machine = server(&line, props(&json!(false)));
+        let task = machine.tasks.get_mut(&PID).unwrap();
+        task.environment = environment;
+        machine.after(600, &[PID]);
         let asked = machine.endpoints(PID).contains(&Endpoint::LlamaSlots);
-        assert_eq!(asked, asks, "{line}");
+        assert_eq!(asked, asks, "{line} {environment:?}");
     }
+}
+
+#[test]
+fn a_build_that_knows_no_sleep_is_asked_for_slots_whatever_runs_it() {
+    let mut old = props(&json!(false));
+    old.as_object_mut().unwrap().remove("is_sleeping");
+    let mut machine = server("python3|/x/llama_server.py|-m|/m.gguf", old);
+    machine.tasks.get_mut(&PID).unwrap().environment = Err(Gap::Permission);
+    machine.after(10, &[PID]);
+    assert!(machine.endpoints(PID).contains(&Endpoint::LlamaSlots));
+}
+
+#[test]
+fn slots_are_asked_only_right_after_the_server_has_said_that_it_is_awake() {
+    let mut machine = server("llama-server|-m|/m.gguf", props(&json!(false)));
+    for second in 0..600 {
+        // It falls asleep all the same, at any moment and for any reason.
+        if second == 301 {
+            machine.answer(PID, Endpoint::LlamaProps, Ok((200, props(&json!(true)))));
+        }
+        machine.refresh(&[PID]);
+    }
+    let mut before = None;
+    for asked @ (at, _, endpoint) in machine.asked.iter().copied() {
+        if endpoint == Endpoint::LlamaSlots {
+            assert_eq!(before, Some((at, PID, Endpoint::LlamaProps)));
+        }
+        before = Some(asked);
+    }
+    let slots = machine
+        .asked
+        .iter()
+        .filter(|it| it.2 == Endpoint::LlamaSlots);
+    let last = slots.clone().map(|it| it.0).max().unwrap();
+    assert!((290..=303).contains(&last), "{last}");
+    assert_eq!(slots.count(), 61);
 }
 
 #[test]
@@ -113,11 +160,14 @@ fn a_port_is_asked_one_question_in_five_seconds_once_everything_was_asked() {
     let first: Vec<Endpoint> = machine.asked.iter().map(|(_, _, of)| *of).collect();
     assert_eq!(first, [Endpoint::LlamaProps, Endpoint::LlamaSlots]);
     machine.after(600, &[PID]);
-    let seconds: Vec<u64> = machine.asked.iter().map(|(at, _, _)| *at).collect();
+    // What has to be asked before another question is a part of it.
+    let mut seconds: Vec<u64> = machine.asked.iter().map(|(at, _, _)| *at).collect();
+    seconds.dedup();
     for pair in seconds[1..].windows(2) {
         assert!(pair[1] - pair[0] >= 5, "{seconds:?}");
     }
-    assert!(machine.asked.len() <= 2 + 600 / 5);
+    assert!(seconds.len() <= 2 + 600 / 5);
+    assert_eq!(machine.asked.len(), 2 * seconds.len());
 }
 
 #[test]
@@ -183,6 +233,50 @@ fn a_stranger_and_the_parent_of_one_are_never_asked() {
     let found = machine.after(120, &[PID]);
     assert_eq!(machine.asked, []);
     assert!(found[&PID].server.is_none());
+}
+
+#[test]
+fn the_server_behind_a_worker_is_asked_in_the_first_report() {
+    let line = "/usr/bin/ollama|runner|--model|/blobs/sha256-a";
+    let mut machine = Simulated::new([
+        (5, Task::new("ollama", "/usr/bin/ollama|serve").at(11434)),
+        (PID, Task::new("ollama", line).child_of(5)),
+    ])
+    .answering(5, Endpoint::OllamaPs, json!({ "models": [] }));
+    // Every answer of the kernel comes one refresh later, as it does of a live machine.
+    machine.is_late = true;
+    let mut refreshes = 0;
+    let mut found = machine.refresh(&[PID]);
+    while machine.is_waiting() && refreshes < 20 {
+        found = machine.refresh(&[PID]);
+        refreshes += 1;
+    }
+    let server = found[&PID].server.as_ref();
+    assert_eq!(server.map(|it| it.answered_by), Some(Some(5)));
+}
+
+#[test]
+fn why_the_server_behind_a_worker_is_not_asked_is_told() {
+    let mut serve = Task::new("ollama", "/usr/bin/ollama|serve");
+    serve.hidden_ports = Some(Gap::Permission);
+    let runner = Task::new("ollama", "/usr/bin/ollama|runner|--model|/b/x.gguf").child_of(5);
+    let mut machine = Simulated::new([(5, serve.clone()), (PID, runner)]);
+    let found = &machine.after(3, &[PID])[&PID];
+    assert_eq!(
+        (found.server.is_none(), found.server_unasked),
+        (true, Some(Gap::Permission))
+    );
+    // A runner that is a server itself says it beside its own answers.
+    let line = "/usr/lib/ollama/llama-server|--model|/b/x.gguf";
+    let runner = Task::new("llama-server", line).at(40001).child_of(5);
+    let mut machine = Simulated::new([(5, serve), (PID, runner)]).answering(
+        PID,
+        Endpoint::LlamaProps,
+        props(&json!(false)),
+    );
+    let found = &machine.after(3, &[PID])[&PID];
+    let parent = state(found.server.as_ref().unwrap(), "Ollama (process 5)");
+    assert_eq!(parent, Some(EndpointState::Failed(Gap::Permission)));
 }
 
 #[test]

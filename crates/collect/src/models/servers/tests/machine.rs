@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Gap, Stamp};
 use raw::capture::{RedactingMachine, Redaction};
 use raw::logs::LogExcerpt;
-use raw::{Endpoint, FileMeta, HttpReply, Inline, Listener, Question, Reply, Script, Synthetic};
+use raw::{
+    Endpoint, FileMeta, HttpReply, Inline, Listener, OpenFile, Question, Reply, Script, Synthetic,
+};
 use serde_json::Value;
 
 use crate::models::Around;
@@ -26,6 +28,9 @@ pub(super) struct Task {
     pub(super) ports: Vec<u16>,
     /// What it has written to its standard output, a file.
     pub(super) log: Option<&'static str>,
+    pub(super) environment: Result<&'static str, Gap>,
+    /// Why its ports cannot be read.
+    pub(super) hidden_ports: Option<Gap>,
 }
 
 impl Task {
@@ -37,6 +42,8 @@ impl Task {
             mapped: Vec::new(),
             ports: Vec::new(),
             log: None,
+            environment: Ok(""),
+            hidden_ports: None,
         }
     }
 
@@ -74,6 +81,7 @@ pub(super) struct Simulated {
     pub(super) asked: Vec<(u64, u32, Endpoint)>,
     /// Answers come in the refresh after the one in which they were asked for.
     pub(super) is_late: bool,
+    outstanding: BTreeSet<String>,
     processes: Processes,
     models: Models,
     pub(super) measured: Option<model::Bytes>,
@@ -88,7 +96,7 @@ struct Side<'a> {
     asked: &'a mut Vec<(u64, u32, Endpoint)>,
     is_late: bool,
     /// Questions that wait for the next refresh.
-    outstanding: BTreeSet<String>,
+    outstanding: &'a mut BTreeSet<String>,
 }
 
 impl Script for Side<'_> {
@@ -121,7 +129,7 @@ impl Script for Side<'_> {
         }
         let value = match question {
             Question::CommandLine(_) => Reply::text(&task.arguments),
-            Question::Environment(_) => Reply::text(""),
+            Question::Environment(_) => Reply::text(task.environment?),
             Question::Stat { path, .. } => Reply::Meta(FileMeta {
                 dev: Some(1),
                 ino: Some(*self.files.get(&**path).ok_or(Gap::NotPresent)?),
@@ -130,8 +138,13 @@ impl Script for Side<'_> {
             }),
             Question::Links(_) => Reply::Links(vec![("cwd".into(), "/".into())]),
             Question::OpenFiles(_) => {
-                let of_log = |_| ("1".into(), "/srv/out.txt".into());
-                Reply::Links(task.log.map(of_log).into_iter().collect())
+                let of_log = |_| OpenFile {
+                    fd: "1".into(),
+                    path: "/srv/out.txt".into(),
+                    writes: Some(true),
+                    file: Some((1, 99)),
+                };
+                Reply::Open(task.log.map(of_log).into_iter().collect())
             }
             Question::Log { path, .. } if &**path == "/srv/out.txt" => Reply::Log(LogExcerpt {
                 lines: raw::logs::kept(task.log.unwrap_or_default().as_bytes()),
@@ -141,11 +154,16 @@ impl Script for Side<'_> {
                     size: 1,
                     mtime_ns: Some(0),
                 }),
+                // Made since the process started.
+                born_us: Some(1),
                 ..LogExcerpt::default()
             }),
             Question::Maps(_) => {
                 let line = |path: &&str| format!("1000-2000 r--s 00000000 08:01 7 {path}\n");
                 Reply::text(&task.mapped.iter().map(line).collect::<String>())
+            }
+            Question::Listeners(_) if task.hidden_ports.is_some() => {
+                return Err(task.hidden_ports.unwrap_or(Gap::Permission));
             }
             Question::Listeners(_) => Reply::Listeners(
                 task.ports
@@ -187,6 +205,7 @@ impl Simulated {
             files: BTreeMap::new(),
             asked: Vec::new(),
             is_late: false,
+            outstanding: BTreeSet::new(),
             processes: Processes::default(),
             models: Models::default(),
             measured: None,
@@ -227,7 +246,7 @@ impl Simulated {
             files: &self.files,
             asked: &mut self.asked,
             is_late: self.is_late,
-            outstanding: BTreeSet::new(),
+            outstanding: &mut self.outstanding,
         };
         let mut side = RedactingMachine::new(Synthetic::new(side), level);
         let measured = self.measured;
@@ -263,6 +282,11 @@ impl Simulated {
         }
         self.now = clock.get();
         found
+    }
+
+    /// Whether an answer is outstanding, so that a report would wait.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.models.is_waiting() || self.processes.is_waiting()
     }
 
     /// The last of so many refreshes, one a second.
