@@ -256,6 +256,10 @@ pub(super) fn name_field(text: &str) -> Option<Field> {
     scan::name(text)
 }
 
+/// Threads of one run write their lines out of order by this much at most; a time since the start that goes back further
+/// is of another run. No server is ready to be ended again within it.
+const OUT_OF_ORDER_US: u64 = 100_000;
+
 /// Goes through the lines of a log with these rules.
 pub(super) fn keep_with(
     bytes: &[u8],
@@ -270,10 +274,14 @@ pub(super) fn keep_with(
         };
         if let (Some(LineTime::SinceStart(now)), None) = (at, by) {
             let was_kept = lines.back().is_some_and(|it| it.is != LineKind::Restarted);
-            if now < since_start && was_kept {
-                push(&mut lines, LineKind::Restarted, at, by, Vec::new());
+            if now.saturating_add(OUT_OF_ORDER_US) >= since_start {
+                since_start = since_start.max(now);
+            } else {
+                if was_kept {
+                    push(&mut lines, LineKind::Restarted, at, by, Vec::new());
+                }
+                since_start = now;
             }
-            since_start = now;
         }
         for text in &texts {
             match text {

@@ -472,9 +472,20 @@ fn links_and_open_files_are_texts_below_a_directory() {
         tree.posted(&Question::Links(WHO)),
         links(&[("exe", "/usr/bin/x (deleted)"), ("cwd", "/nowhere")])
     );
+    // No regular file but what the copy has, and what it cannot tell about.
+    let Ok(Reply::Open(open)) = tree.posted(&Question::OpenFiles(WHO)) else {
+        panic!("open files");
+    };
+    let told: Vec<(&str, &str, bool)> = open
+        .iter()
+        .map(|it| (&*it.fd, &*it.path, it.file.is_some()))
+        .collect();
     assert_eq!(
-        tree.posted(&Question::OpenFiles(WHO)),
-        links(&[("2", "/models/not in the copy"), ("10", "/models/there")])
+        told,
+        [
+            ("2", "/models/not in the copy", false),
+            ("10", "/models/there", true)
+        ]
     );
 }
 
@@ -588,8 +599,9 @@ fn this_process_can_be_read_live() {
     }
     let opened = fs::File::open(&program).unwrap();
     match read(Question::OpenFiles(me)) {
-        Reply::Links(links) => {
-            assert!(links.iter().any(|(_, text)| Path::new(&**text) == program));
+        Reply::Open(open) => {
+            let own = open.iter().find(|it| Path::new(&*it.path) == program);
+            assert_eq!(own.unwrap().writes, Some(false));
         }
         other => panic!("{other:?}"),
     }
