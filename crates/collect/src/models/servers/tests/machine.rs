@@ -26,6 +26,8 @@ pub(super) struct Task {
     pub(super) mapped: Vec<&'static str>,
     pub(super) ports: Vec<u16>,
     pub(super) environment: Result<&'static str, Gap>,
+    /// Another process listens on its ports too.
+    pub(super) shares_ports: bool,
     /// Why its ports cannot be read.
     pub(super) hidden_ports: Option<Gap>,
 }
@@ -39,6 +41,7 @@ impl Task {
             mapped: Vec::new(),
             ports: Vec::new(),
             environment: Ok(""),
+            shares_ports: false,
             hidden_ports: None,
         }
     }
@@ -159,6 +162,7 @@ impl Machine for Side<'_> {
                         v6: false,
                         any: false,
                         foreign: false,
+                        shared: task.shares_ports,
                     })
                     .collect(),
             ),
