@@ -17,7 +17,10 @@ use super::contradiction::named_but_not_mapped;
 use super::described::{Described, without_file};
 use super::files::{Files, Outcome};
 use super::flags::Flags;
-use super::gathering::{Candidate, Gathered, by_model, candidates, gather, resolved};
+use super::gathering::{
+    Candidate, Gathered, bounded, by_model, candidates, gather, left_out, resolved,
+};
+use super::held::{has_unloaded, is_held, named_no_model};
 use super::logs::{Around, Logs};
 use super::mapped::{Extents, Silent, extents, split};
 use super::memory::{Inputs, Sizes};
@@ -54,6 +57,8 @@ struct Known {
     /// Where stores may be besides.
     homes: Homes,
     candidates: Vec<Candidate>,
+    /// Files that may be models and are not among the candidates.
+    left_out: usize,
     role: Role,
     logs: Logs,
     app: App,
@@ -74,6 +79,7 @@ impl Default for Known {
             extents: Extents::default(),
             homes: Homes::default(),
             candidates: Vec::new(),
+            left_out: 0,
             role: Role::default(),
             logs: Logs::default(),
             app: App::default(),
@@ -112,7 +118,7 @@ impl Known {
         let maps = watched.maps.text();
         self.extents = maps.map_or_else(|_| Extents::default(), |(_, text)| extents(&text));
         self.homes = Homes::of(environment);
-        self.candidates = candidates(watched, &self.flags);
+        (self.candidates, self.left_out) = bounded(candidates(watched, &self.flags));
         let has_ai = self.runtimes.as_deref().is_ok_and(runtimes::have_ai);
         let role = |arguments| Role::of(arguments, folder, has_ai);
         self.role = arguments.map_or_else(Role::default, role);
@@ -146,6 +152,9 @@ impl Findings {
     /// Adds the sizes that `claims` report of the parts of `model`. A log's sizes are used where something else says
     /// too that the process has this file: alone it may be another start's.
     fn add_reported(&mut self, model: &Model, claims: &[&Claim]) {
+        if self.server.as_ref().is_some_and(has_unloaded) {
+            return;
+        }
         let is_told = |kind| matches!(kind, EvidenceKind::Settings | EvidenceKind::Installed);
         let is_shown = model
             .evidence
@@ -312,6 +321,7 @@ impl Models {
             server_unasked,
             ..Findings::default()
         };
+        findings.notices.extend(left_out(known.left_out, key));
         let sources = Sources {
             flags: &known.flags,
             extents: &known.extents,
@@ -424,7 +434,7 @@ fn add_model(
     }
     let found = shards(files, machine, Root::Process(who), parts, sources.now);
     let (headers, missing_parts) = (&found.headers, found.missing);
-    let model = Described {
+    let mut model = Described {
         first,
         headers,
         sizes: &found.sizes(),
@@ -440,6 +450,7 @@ fn add_model(
     }
     .into_model(evidence);
     if let Ok((Outcome::NotModel(why), _)) = &first.look.outcome {
+        named_no_model(&mut model, why);
         findings.notices.push(Notice {
             code: "model_unreadable",
             severity: Severity::Warning,
@@ -464,7 +475,9 @@ fn add_model(
         assumed_layers: sources.settings.gpu_layers,
         at: sources.now,
     };
-    findings.segments.extend(sizes.of(&model, &inputs));
+    if is_held(&model, findings.server.as_ref()) {
+        findings.segments.extend(sizes.of(&model, &inputs));
+    }
     findings.add_reported(&model, claims);
     findings.models.push(model);
 }
@@ -496,7 +509,9 @@ fn add_other(
     if found.is_truncated() {
         findings.notices.push(truncated(&first.path, sources));
     }
-    findings.segments.extend(found.weights(&model));
+    if is_held(&model, findings.server.as_ref()) {
+        findings.segments.extend(found.weights(&model));
+    }
     findings.add_reported(&model, of.claims);
     findings.models.push(model);
 }

@@ -10,6 +10,7 @@ mod described;
 mod files;
 mod flags;
 mod gathering;
+mod held;
 mod hints;
 mod logs;
 mod mapped;
