@@ -114,6 +114,8 @@ pub enum Gap {
     OtherNetwork,
     /// The same, but a forwarder may lead there, which cannot be shown.
     UnprovenForward,
+    /// Another socket listens on the same port (`SO_REUSEPORT`), so that whose answer comes is not known.
+    SharedPort,
 }
 
 impl Gap {
@@ -355,6 +357,11 @@ impl Gap {
                     "with full rights docker-proxy and pasta can be followed, rootless forwarders cannot",
                 ),
             ),
+            Self::SharedPort => (
+                "shared_port",
+                "another socket that is not its own listens on the same port, so an answer may be another process's",
+                None,
+            ),
         }
     }
 
@@ -415,6 +422,7 @@ impl Gap {
         Self::SharedEngine,
         Self::OtherNetwork,
         Self::UnprovenForward,
+        Self::SharedPort,
     ];
 
     /// The reason with this code, as read from a capture. `detail` is the driver's own code.

@@ -11,6 +11,7 @@ use super::described::Described;
 use super::files::{Files, Outcome};
 use super::flags::Flags;
 use super::gathering::Gathered;
+use super::held::{has_unloaded, is_held, named_no_model};
 use super::mapped::{Extents, Silent, split};
 use super::memory::{Inputs, Sizes};
 use super::other_formats;
@@ -20,6 +21,9 @@ impl Findings {
     /// Adds the sizes that `claims` report of the parts of `model`. A log's sizes are used where something else says
     /// too that the process has this file: alone it may be another start's.
     pub(super) fn add_reported(&mut self, model: &Model, claims: &[&Claim]) {
+        if self.server.as_ref().is_some_and(has_unloaded) {
+            return;
+        }
         let is_told = |kind| matches!(kind, EvidenceKind::Settings | EvidenceKind::Installed);
         let is_shown = model
             .evidence
@@ -91,7 +95,7 @@ pub(super) fn add_model(
     }
     let found = shards(files, machine, Root::Process(who), parts, sources.now);
     let (headers, missing_parts) = (&found.headers, found.missing);
-    let model = Described {
+    let mut model = Described {
         first,
         headers,
         sizes: &found.sizes(),
@@ -107,6 +111,7 @@ pub(super) fn add_model(
     }
     .into_model(evidence);
     if let Ok((Outcome::NotModel(why), _)) = &first.look.outcome {
+        named_no_model(&mut model, why);
         findings.notices.push(Notice {
             code: "model_unreadable",
             severity: Severity::Warning,
@@ -131,7 +136,9 @@ pub(super) fn add_model(
         assumed_layers: sources.settings.gpu_layers,
         at: sources.now,
     };
-    findings.segments.extend(sizes.of(&model, &inputs));
+    if is_held(&model, findings.server.as_ref()) {
+        findings.segments.extend(sizes.of(&model, &inputs));
+    }
     findings.add_reported(&model, claims);
     findings.models.push(model);
 }
@@ -163,7 +170,9 @@ fn add_other(
     if found.is_truncated() {
         findings.notices.push(truncated(&first.path, sources));
     }
-    findings.segments.extend(found.weights(&model));
+    if is_held(&model, findings.server.as_ref()) {
+        findings.segments.extend(found.weights(&model));
+    }
     findings.add_reported(&model, of.claims);
     findings.models.push(model);
 }

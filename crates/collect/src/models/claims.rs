@@ -18,7 +18,7 @@ use super::contradiction::named_but_not_mapped;
 use super::described::without_file;
 use super::files::Files;
 use super::flags::Flags;
-use super::gathering::{Candidate, by_model, candidates, gather, resolved};
+use super::gathering::{Candidate, bounded, by_model, candidates, gather, left_out, resolved};
 use super::logs::{Around, Logs};
 use super::mapped::{Extents, extents};
 use super::memory::Sizes;
@@ -54,6 +54,8 @@ struct Known {
     /// Where stores may be besides.
     homes: Homes,
     candidates: Vec<Candidate>,
+    /// Files that may be models and are not among the candidates.
+    left_out: usize,
     role: Role,
     logs: Logs,
     app: App,
@@ -74,6 +76,7 @@ impl Default for Known {
             extents: Extents::default(),
             homes: Homes::default(),
             candidates: Vec::new(),
+            left_out: 0,
             role: Role::default(),
             logs: Logs::default(),
             app: App::default(),
@@ -112,7 +115,7 @@ impl Known {
         let maps = watched.maps.text();
         self.extents = maps.map_or_else(|_| Extents::default(), |(_, text)| extents(&text));
         self.homes = Homes::of(environment);
-        self.candidates = candidates(watched, &self.flags);
+        (self.candidates, self.left_out) = bounded(candidates(watched, &self.flags));
         let has_ai = self.runtimes.as_deref().is_ok_and(runtimes::have_ai);
         let role = |arguments| Role::of(arguments, folder, has_ai);
         self.role = arguments.map_or_else(Role::default, role);
@@ -295,6 +298,7 @@ impl Models {
             server_unasked,
             ..Findings::default()
         };
+        findings.notices.extend(left_out(known.left_out, key));
         let sources = Sources {
             flags: &known.flags,
             extents: &known.extents,

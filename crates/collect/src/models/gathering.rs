@@ -1,10 +1,11 @@
 //! Files that may be models, by every kind of evidence, and what is known of each file.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use formats::Description;
 use gguf::ShardName;
-use model::{Evidence, EvidenceKind, Gap, Stamp, Text};
+use model::{Evidence, EvidenceKind, Gap, Notice, ProcessKey, Severity, Stamp, Text};
 use raw::{FileMeta, Machine, OpenFile, Root};
 
 use super::files::{Files, Look, Outcome};
@@ -13,7 +14,7 @@ use super::other_formats;
 use crate::parse::maps;
 use crate::processes::Watched;
 
-/// Most model files looked at for one process.
+/// Most facts about model files that are looked at for one process; what is left out is said.
 const MAX_CANDIDATES: usize = 32;
 
 /// One fact that names a file.
@@ -44,6 +45,11 @@ impl Gathered {
     fn is_only_named(&self) -> bool {
         let named = |one: &Evidence| one.kind == EvidenceKind::CommandLine;
         self.evidence.iter().all(named)
+    }
+
+    fn is_served(&self) -> bool {
+        let mut evidence = self.evidence.iter();
+        evidence.any(|one| one.kind == EvidenceKind::Api)
     }
 
     /// A file that somebody named, without evidence that anybody has it.
@@ -113,8 +119,32 @@ pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {
         }
     }
     found.sort_by_key(|candidate| is_vague(&candidate.path));
-    found.truncate(MAX_CANDIDATES);
     found
+}
+
+/// The first of `candidates` that are looked at, and how many other files they name.
+pub(super) fn bounded(mut candidates: Vec<Candidate>) -> (Vec<Candidate>, usize) {
+    let beyond = candidates.split_off(candidates.len().min(MAX_CANDIDATES));
+    let is_looked_at = |path: &Text| candidates.iter().any(|one| one.path == *path);
+    let others: BTreeSet<Text> = beyond
+        .into_iter()
+        .map(|one| one.path)
+        .filter(|path| !is_looked_at(path))
+        .collect();
+    (candidates, others.len())
+}
+
+/// What is said where files were left out.
+pub(super) fn left_out(count: usize, key: ProcessKey) -> Option<Notice> {
+    (count > 0).then(|| Notice {
+        code: "models_left_out",
+        severity: Severity::Warning,
+        subject: format!("pid:{}", key.pid).into(),
+        text: format!(
+            "{count} more files that may be models were not looked at: it names more than {MAX_CANDIDATES}"
+        )
+        .into(),
+    })
 }
 
 /// Model files by name: an extension of theirs, or a blob of a store, which is named by its hash.
@@ -247,6 +277,8 @@ pub(super) fn gather(
         Err(Gap::NotPresent | Gap::NotRegular) if !is_gguf_name(&g.path) && g.is_only_named() => {
             false
         }
+        // What a server says that it has loaded is its word, and is shown to be none.
+        Ok((Outcome::NotModel(_), _)) if g.is_served() => true,
         Ok((Outcome::NotModel(_), _)) | Err(_) => formats::names::claims_model(&g.path),
     });
     for file in &mut gathered {

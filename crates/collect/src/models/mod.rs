@@ -11,6 +11,7 @@ mod described;
 mod files;
 mod flags;
 mod gathering;
+mod held;
 mod hints;
 mod logs;
 mod mapped;

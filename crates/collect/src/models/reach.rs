@@ -81,9 +81,12 @@ impl Reach {
         let (_, Reply::Listeners(listeners)) = watched.listeners.answer()? else {
             return Err(Gap::Malformed);
         };
-        let here = listeners.iter().filter(|it| it.loopback).map(|it| it.port);
-        if let Some(port) = here.min() {
-            let behind = None;
+        let here = listeners.iter().filter(|it| it.loopback);
+        if let Some(Listener { port, shared, .. }) = here.min_by_key(|it| (it.port, it.v6)) {
+            if *shared {
+                return Err(Gap::SharedPort);
+            }
+            let (port, behind) = (*port, None);
             return Ok(Target { who, port, behind });
         }
         if !listeners.iter().any(|it| it.foreign) {

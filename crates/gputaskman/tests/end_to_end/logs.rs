@@ -259,6 +259,7 @@ fn a_log_of_another_model_gives_no_sizes() {
     task.open = vec![LOG.to_owned(), "/srv/db/000003.log".to_owned()];
     machine.add(&task);
     machine.file(LOG, LINES.replace("tiny.gguf", "other.gguf"));
+    machine.file("/srv/models/other.gguf", models::whole(LLAMA));
     // A database's journal is called a log too.
     machine.file("/srv/db/000003.log", LINES);
     let document = document(&machine);
@@ -270,6 +271,13 @@ fn a_log_of_another_model_gives_no_sizes() {
     assert_eq!(
         (evidence, models[1]["label"].as_str()),
         (vec!["log"], Some("history"))
+    );
+    // Nor does its file: it may have been unloaded since.
+    let parts = list(row, "segments_estimated");
+    assert!(!parts.is_empty());
+    assert!(
+        parts.iter().all(|part| part["model_id"] == models[0]["id"]),
+        "{parts:?}"
     );
     assert_eq!(events, [json!(["loaded", true, false])]);
 }

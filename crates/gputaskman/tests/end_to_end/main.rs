@@ -39,6 +39,7 @@ mod refused_captures;
 mod requirement;
 mod scenarios;
 mod selected_gpu;
+mod server_words;
 mod sleeping;
 mod synthetic_machine;
 mod terminal;

@@ -2,8 +2,8 @@
 
 use model::receipt::{self, Line, LineSize, Standing};
 use model::{
-    EndpointState, EndpointStatus, Gap, Model, ModelEvent, ModelKind, Placement, Process, Said,
-    SegmentKind, ServerState, Snapshot,
+    EndpointState, EndpointStatus, Gap, Model, ModelEvent, ModelKind, Placement, Process, Reading,
+    Reported, Said, SegmentKind, ServerState, Snapshot,
 };
 
 use super::notes::{Cell, Notes, with_ages};
@@ -92,12 +92,17 @@ fn server(
         format!("context {}", context.text),
         format!("slots {}", slots.text),
     ];
-    // What not every server tells is left out where it does not.
-    if server.slots_busy.known().is_some() {
+    // What not every server tells is left out where it does not; what it tells and cannot be is missing.
+    let is_said = |it: &Reading<Reported<u64>>| {
+        let doubts = [Gap::Malformed, Gap::Implausible, Gap::OverBound];
+        let is_doubted = it.gap().is_some_and(|gap| doubts.contains(&gap));
+        it.known().is_some() || is_doubted && server.state == ServerState::Ready
+    };
+    if is_said(&server.slots_busy) {
         let busy = notes.reported("slots busy", subject, &server.slots_busy, u64::to_string);
         items.push(format!("busy {}", busy.text));
     }
-    if server.cached_tokens.known().is_some() {
+    if is_said(&server.cached_tokens) {
         let cached = &server.cached_tokens;
         let cached = notes.reported("cached tokens", subject, cached, u64::to_string);
         items.push(format!("cached tokens {}", cached.text));

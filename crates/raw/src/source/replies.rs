@@ -127,6 +127,10 @@ pub struct Listener {
     /// In a network namespace that is not the monitor's own, as far as that can be told.
     #[serde(default, skip_serializing_if = "is_false")]
     pub foreign: bool,
+    /// A socket that the process does not hold listens there too (`SO_REUSEPORT`): the kernel hands connections to
+    /// either.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub shared: bool,
 }
 
 #[expect(

@@ -30,6 +30,7 @@ fn ask(
         v6: address.contains(':'),
         any: false,
         foreign: false,
+        shared: false,
     };
     let reply = get_within(listener, Endpoint::LlamaProps, timeout);
     // A last connection without a request ends the server.
@@ -147,6 +148,7 @@ fn nobody_there_is_not_present() {
         v6: false,
         any: false,
         foreign: false,
+        shared: false,
     };
     drop(socket);
     assert_eq!(get(listener, Endpoint::LlamaProps), Err(Gap::NotPresent));
@@ -160,6 +162,7 @@ fn a_socket_that_is_not_on_our_loopback_is_not_asked() {
         v6: false,
         any: false,
         foreign: false,
+        shared: false,
     };
     assert_eq!(get(listener, Endpoint::LlamaProps), Err(Gap::NotApplicable));
 }

@@ -26,10 +26,16 @@ pub(super) fn of(place: &Place, subject: &Subject) -> Result<Vec<Listener>, Gap>
         return Ok(Vec::new());
     }
     let ours = in_our_network(place, subject) == Some(true);
-    let mut found: Vec<Listener> = sockets(subject, ours)?
+    let (mut found, others): (Vec<_>, Vec<_>) = sockets(subject, ours)?
         .into_iter()
-        .filter_map(|(inode, listener)| own.contains(&inode).then_some(listener))
-        .collect();
+        .partition(|(inode, _)| own.contains(inode));
+    for (_, own) in &mut found {
+        // Of two the kernel takes the one that is bound to the address, and either where both are or none is.
+        let takes = |it: &Listener| (it.loopback || it.any) && (own.any || !it.any);
+        let same = |it: &Listener| (it.port, it.v6) == (own.port, own.v6);
+        own.shared = others.iter().any(|(_, it)| same(it) && takes(it));
+    }
+    let mut found: Vec<Listener> = found.into_iter().map(|(_, listener)| listener).collect();
     found.sort_by_key(|it| (it.port, it.v6, !it.loopback, !it.any));
     found.dedup_by_key(|listener| (listener.port, listener.v6));
     Ok(found)
@@ -65,6 +71,7 @@ pub(super) fn sockets(subject: &Subject, ours: bool) -> Result<Vec<(u64, Listene
                         v6,
                         any: address.is_some_and(|it| it.is_unspecified()),
                         foreign: !ours,
+                        shared: false,
                     };
                     (inode, listener)
                 }),

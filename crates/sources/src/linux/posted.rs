@@ -65,6 +65,9 @@ impl PostedReads {
             .into_iter()
             .find(|listener| listener.port == port && listener.loopback)
             .ok_or(Gap::NotPresent)?;
+        if listener.shared {
+            return Err(Gap::SharedPort);
+        }
         http::get(listener, endpoint).map(Reply::Http)
     }
 }

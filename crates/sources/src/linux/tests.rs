@@ -527,6 +527,7 @@ fn listeners_are_the_listening_sockets_of_the_process() {
             v6,
             any,
             foreign: !here,
+            shared: false,
         };
         Ok(Reply::Listeners(vec![
             listener(81, here, false, true),
@@ -539,6 +540,59 @@ fn listeners_are_the_listening_sockets_of_the_process() {
     fs::remove_file(tree.0.join("proc/7/ns/net")).unwrap();
     tree.link("proc/7/ns/net", "net:[2]");
     assert_eq!(tree.posted(&Question::Listeners(WHO)), all(false));
+}
+
+#[test]
+fn a_port_with_a_socket_of_another_process_is_shared() {
+    let word = |bytes: [u8; 4]| format!("{:08X}", u32::from_ne_bytes(bytes));
+    let row = |address: &str, port: u16, inode: u64| {
+        format!("0: {address}:{port:04X} 0:0 0A 0:0 0:0 0 0 0 {inode} 1\n")
+    };
+    let (all, here, elsewhere) = (word([0; 4]), word([127, 0, 0, 1]), word([10, 0, 0, 1]));
+    let any6 = format!("{:032X}", 0);
+    let tree = Tree::new();
+    let mine = [
+        row(&here, 81, 1),
+        row(&all, 82, 2),
+        row(&all, 83, 3),
+        row(&here, 84, 4),
+        row(&here, 85, 5),
+    ];
+    let others = [
+        row(&here, 81, 21),
+        row(&here, 82, 22),
+        row(&elsewhere, 83, 23),
+        row(&all, 84, 24),
+    ];
+    tree.process(7, 99)
+        .file("proc/7/net/tcp", mine.concat() + &others.concat())
+        // Of the other family: a connection to 127.0.0.1 goes to the socket of its own.
+        .file("proc/7/net/tcp6", row(&any6, 85, 25))
+        .link("proc/self/ns/net", "net:[1]")
+        .link("proc/7/ns/net", "net:[1]");
+    for inode in 1..=5 {
+        tree.link(&format!("proc/7/fd/{inode}"), &format!("socket:[{inode}]"));
+    }
+    let Ok(Reply::Listeners(found)) = tree.posted(&Question::Listeners(WHO)) else {
+        panic!("no listeners");
+    };
+    let shared: Vec<(u16, bool)> = found.iter().map(|it| (it.port, it.shared)).collect();
+    assert_eq!(
+        shared,
+        [
+            (81, true),
+            (82, true),
+            (83, false),
+            (84, false),
+            (85, false)
+        ]
+    );
+    let question = Question::Http {
+        who: WHO,
+        port: 81,
+        endpoint: raw::Endpoint::LlamaProps,
+    };
+    assert_eq!(tree.posted(&question), Err(Gap::SharedPort));
 }
 
 #[test]
@@ -584,6 +638,7 @@ fn this_process_can_be_read_live() {
             v6: false,
             any: false,
             foreign: false,
+            shared: false,
         })),
         other => panic!("{other:?}"),
     }

@@ -43,6 +43,44 @@ fn parts_of_a_split_model_share_a_stem() {
 }
 
 #[test]
+fn files_beyond_the_most_that_are_looked_at_are_counted_each_once() {
+    let named = |number: usize| Candidate {
+        path: format!("/m/{number}.gguf").into(),
+        kind: EvidenceKind::CommandLine,
+        detail: "".into(),
+        at: Stamp {
+            mono_ns: 0,
+            wall_us: 0,
+        },
+        deleted: false,
+    };
+    let key = ProcessKey {
+        space: model::PidSpace::Local,
+        pid: 7,
+        start_ticks: None,
+    };
+    for (names, kept, beyond) in [
+        ((0..32).collect::<Vec<_>>(), 32, 0),
+        ((0..40).collect(), 32, 8),
+        // Named again, which tells of no other file.
+        ((0..32).chain(0..5).collect(), 32, 0),
+        ((0..34).chain(30..34).collect(), 32, 2),
+    ] {
+        let (looked_at, others) = bounded(names.into_iter().map(named).collect());
+        assert_eq!((looked_at.len(), others), (kept, beyond));
+        let notice = left_out(others, key);
+        assert_eq!(notice.is_some(), beyond > 0);
+        if let Some(notice) = notice {
+            assert!(
+                notice.text.starts_with(&format!("{beyond} more files")),
+                "{}",
+                notice.text
+            );
+        }
+    }
+}
+
+#[test]
 fn a_deleted_files_path_is_no_evidence_of_what_lies_there_now_whoever_names_it() {
     let named = |kind, path: &str, deleted| Candidate {
         path: path.into(),

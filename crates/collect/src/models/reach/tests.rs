@@ -13,6 +13,7 @@ fn listens(port: u16, any: bool) -> Listener {
         v6: false,
         any,
         foreign: true,
+        shared: false,
     }
 }
 
@@ -40,6 +41,7 @@ fn forwarder(program: ForwarderProgram, ports: (u16, u16), address: Option<&str>
             v6: false,
             any: true,
             foreign: false,
+            shared: false,
         }]),
         networks: vec![HOST],
     }

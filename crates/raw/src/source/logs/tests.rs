@@ -205,3 +205,28 @@ fn memory_that_ran_out_is_kept_as_what_was_wanted_and_nothing_else() {
         assert_eq!(fields.as_deref(), expected, "{line}");
     }
 }
+
+#[test]
+fn a_time_that_goes_back_is_another_run_and_lines_out_of_order_are_not() {
+    let model = "srv    load_model: loading model '/m/a.gguf'";
+    let restarts = |times: &[&str]| {
+        let lines: Vec<String> = times.iter().map(|at| format!("{at} I {model}")).collect();
+        let kept = kept(lines.join("\n").as_bytes());
+        kept.iter()
+            .filter(|it| it.is == LineKind::Restarted)
+            .count()
+    };
+    assert_eq!(
+        restarts(&["0.00.010.000", "0.00.009.000", "0.00.020.000"]),
+        0
+    );
+    assert_eq!(
+        restarts(&["0.09.000.000", "0.00.009.000", "0.00.020.000"]),
+        1
+    );
+    // Small steps back do not add up to none.
+    assert_eq!(
+        restarts(&["0.00.200.000", "0.00.110.000", "0.00.020.000"]),
+        1
+    );
+}

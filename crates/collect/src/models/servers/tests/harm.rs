@@ -256,6 +256,19 @@ fn the_server_behind_a_worker_is_asked_in_the_first_report() {
 }
 
 #[test]
+fn a_port_on_which_another_process_listens_too_is_not_asked() {
+    let mut machine = server("llama-server|-m|/m.gguf", props(&json!(false)));
+    machine.tasks.get_mut(&PID).unwrap().shares_ports = true;
+    let found = machine.after(60, &[PID]);
+    assert_eq!(machine.asked, []);
+    let found = &found[&PID];
+    assert_eq!(
+        (found.server.is_none(), found.server_unasked),
+        (true, Some(Gap::SharedPort))
+    );
+}
+
+#[test]
 fn why_the_server_behind_a_worker_is_not_asked_is_told() {
     let mut serve = Task::new("ollama", "/usr/bin/ollama|serve");
     serve.hidden_ports = Some(Gap::Permission);

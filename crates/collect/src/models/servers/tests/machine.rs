@@ -29,6 +29,8 @@ pub(super) struct Task {
     /// What it has written to its standard output, a file.
     pub(super) log: Option<&'static str>,
     pub(super) environment: Result<&'static str, Gap>,
+    /// Another process listens on its ports too.
+    pub(super) shares_ports: bool,
     /// Why its ports cannot be read.
     pub(super) hidden_ports: Option<Gap>,
 }
@@ -43,6 +45,7 @@ impl Task {
             ports: Vec::new(),
             log: None,
             environment: Ok(""),
+            shares_ports: false,
             hidden_ports: None,
         }
     }
@@ -174,6 +177,7 @@ impl Script for Side<'_> {
                         v6: false,
                         any: false,
                         foreign: false,
+                        shared: task.shares_ports,
                     })
                     .collect(),
             ),
