@@ -124,9 +124,9 @@ fn a_server_that_names_a_file_that_is_no_model_is_contradicted() {
     });
     let document = document(&server);
     let row = process(&document, server.process.pid());
-    let conflict = row["models"][0]["conflict"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{row}"));
+    let models = list(row, "models");
+    let conflict = models.iter().find_map(|model| model["conflict"].as_str());
+    let conflict = conflict.unwrap_or_else(|| panic!("{row}"));
     assert!(
         conflict.contains("notes.txt, which is no model"),
         "{conflict}"

@@ -124,7 +124,6 @@ fn said_of_cache(metrics: &Fields<'_>, server: &mut model::Server) {
         }
     }
     let info = "vllm:cache_config_info[0]";
-    type CanBe = fn(f64) -> bool;
     for (field, label, can_be) in [
         (
             "kv_block_tokens",
@@ -154,6 +153,9 @@ fn said_of_cache(metrics: &Fields<'_>, server: &mut model::Server) {
         server.said.extend(said);
     }
 }
+
+/// Whether a figure can be what it is said to be.
+type CanBe = fn(f64) -> bool;
 
 /// Most tokens of one block of the cache.
 const MAX_BLOCK: f64 = 65_536.0;

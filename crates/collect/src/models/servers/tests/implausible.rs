@@ -10,7 +10,7 @@ use crate::models::claims::Findings;
 const PID: u32 = 10;
 const PARENT: u32 = 5;
 
-fn llama(context: Value, total: Value, slots: Value) -> Findings {
+fn llama(context: &Value, total: &Value, slots: Value) -> Findings {
     let props = json!({
         "default_generation_settings": { "n_ctx": context }, "total_slots": total, "model_path": "/m.gguf",
         "build_info": "b11434-unknown", "endpoint_slots": true, "is_sleeping": false,
@@ -94,7 +94,7 @@ fn slots_that_do_not_say_whether_they_work_are_not_idle() {
             Err(Gap::NotFound),
         ),
     ] {
-        let found = llama(json!(1024), json!(1), slots.clone());
+        let found = llama(&json!(1024), &json!(1), slots.clone());
         let server = found.server.unwrap();
         assert_eq!(value(&server.slots_busy), busy, "{slots}");
         assert_eq!(value(&server.cached_tokens), cached, "{slots}");
@@ -111,7 +111,7 @@ fn of_more_slots_than_are_kept_none_is_counted() {
         let one =
             |id| json!({ "id": id, "n_ctx": 1024, "is_processing": true, "n_prompt_tokens": 1 });
         let slots: Vec<Value> = (0..count).map(one).collect();
-        let server = llama(json!(1024), json!(count), slots.into())
+        let server = llama(&json!(1024), &json!(count), slots.into())
             .server
             .unwrap();
         assert_eq!(value(&server.slots), Ok(count));
@@ -145,7 +145,7 @@ fn figures_that_cannot_be_are_missing_with_the_reason() {
             (Err(Gap::Implausible), Err(Gap::Implausible)),
         ),
     ] {
-        let server = llama(context.clone(), slots, json!([slot(|_| {})]))
+        let server = llama(&context, &slots, json!([slot(|_| {})]))
             .server
             .unwrap();
         assert_eq!(
@@ -186,7 +186,7 @@ fn a_server_that_contradicts_itself_is_said_to() {
             Err(Gap::Implausible),
         ),
     ] {
-        let found = llama(context.into(), total.into(), slots);
+        let found = llama(&json!(context), &json!(total), slots);
         let server = found.server.as_ref().unwrap();
         assert_eq!(value(&server.slots_busy), busy, "{words:?}");
         assert_eq!(value(&server.cached_tokens), cached, "{words:?}");
