@@ -92,7 +92,7 @@ fn slots_that_say_nothing_are_not_shown_as_idle() {
     for (slots, reason, words) in [
         (json!([]), "not_found", None),
         (
-            json!([{ "id": 0, "is_processing": "yes" }]),
+            json!([{ "id": 0, "is_processing": 7 }]),
             "malformed",
             Some("busy n/a"),
         ),
