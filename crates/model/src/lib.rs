@@ -27,7 +27,7 @@ pub mod process;
 pub mod reading;
 pub mod receipt;
 pub mod remedy;
-#[cfg(feature = "sample")]
+#[cfg(any(test, feature = "sample"))]
 pub mod sample;
 pub mod selector;
 pub mod snapshot;
