@@ -6,7 +6,6 @@
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -33,10 +32,22 @@ pub(super) fn write_model(folder: &Path, number: usize) -> Result<PathBuf> {
     Ok(file)
 }
 
+/// This program under the server's name, beside the model.
+fn program(model: &Path) -> Result<PathBuf> {
+    let named = model.with_file_name(format!("{NAME}{}", std::env::consts::EXE_SUFFIX));
+    if named.exists() {
+        std::fs::remove_file(&named)?;
+    }
+    let own = std::env::current_exe()?;
+    std::fs::hard_link(&own, &named)
+        .or_else(|_| std::fs::copy(&own, &named).map(drop))
+        .with_context(|| format!("making {}", named.display()))?;
+    Ok(named)
+}
+
 /// Starts one, and returns when it listens.
 pub(super) fn start(model: &Path) -> Result<Child> {
-    let mut child = Command::new(std::env::current_exe()?)
-        .arg0(NAME)
+    let mut child = Command::new(program(model)?)
         .arg("-m")
         .arg(model)
         .args(["-c", &CONTEXT.to_string(), "-ngl", "99", "--port", "0"])
@@ -58,7 +69,9 @@ pub(super) fn start(model: &Path) -> Result<Child> {
 /// Serves, where this program was started under a server's name. Returns only then, with why it could not go on.
 pub fn serve_if_asked() -> Option<anyhow::Error> {
     let mut arguments = std::env::args();
-    (arguments.next()? == NAME).then(|| match serve(&arguments.nth(1).unwrap_or_default()) {
+    let program = arguments.next()?;
+    let is_named = Path::new(&program).file_stem()? == NAME;
+    is_named.then(|| match serve(&arguments.nth(1).unwrap_or_default()) {
         Ok(()) => anyhow::anyhow!("nobody asks any more"),
         Err(error) => error,
     })
