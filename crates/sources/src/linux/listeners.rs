@@ -18,15 +18,51 @@ const TABLE_BOUND: usize = 4 * 1024 * 1024;
 /// The state `TCP_LISTEN` as the tables print it.
 const LISTENING: &str = "0A";
 
+/// The tables of a network namespace, and whether they are those of IPv6. A connection is tried by the first before the
+/// second.
+const TABLES: [(&str, bool); 2] = [("net/tcp", false), ("net/tcp6", true)];
+
 /// Its listening sockets, by port.
 pub(super) fn of(place: &Place, subject: &Subject) -> Result<Vec<Listener>, Gap> {
-    let (_, links) = descriptors(subject)?;
-    let own: HashSet<u64> = links.iter().filter_map(|(_, text)| socket(text)).collect();
+    let own = inodes(subject)?;
     if own.is_empty() {
         return Ok(Vec::new());
     }
     let ours = in_our_network(place, subject) == Some(true);
-    let (mut found, others): (Vec<_>, Vec<_>) = sockets(subject, ours)?
+    Ok(owned(sockets(subject, ours)?, &own))
+}
+
+/// Its socket that a connection to this port of loopback reaches, by IPv4 where it has one: then the other table is not
+/// read, since for its end the kernel goes through room for every connection that the machine could have.
+pub(super) fn reached_at(
+    place: &Place,
+    subject: &Subject,
+    port: u16,
+) -> Result<Option<Listener>, Gap> {
+    let own = inodes(subject)?;
+    if own.is_empty() {
+        return Ok(None);
+    }
+    let ours = in_our_network(place, subject) == Some(true);
+    for (name, v6) in TABLES {
+        let found = owned(table(subject, name, v6, ours)?, &own);
+        let found = found.into_iter().find(|it| it.port == port && it.loopback);
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Inodes of its sockets.
+fn inodes(subject: &Subject) -> Result<HashSet<u64>, Gap> {
+    let (_, links) = descriptors(subject)?;
+    Ok(links.iter().filter_map(|(_, text)| socket(text)).collect())
+}
+
+/// Those that are its own, by port, each with whether another process's takes connections of it.
+fn owned(sockets: Vec<(u64, Listener)>, own: &HashSet<u64>) -> Vec<Listener> {
+    let (mut found, others): (Vec<_>, Vec<_>) = sockets
         .into_iter()
         .partition(|(inode, _)| own.contains(inode));
     for (_, own) in &mut found {
@@ -38,7 +74,7 @@ pub(super) fn of(place: &Place, subject: &Subject) -> Result<Vec<Listener>, Gap>
     let mut found: Vec<Listener> = found.into_iter().map(|(_, listener)| listener).collect();
     found.sort_by_key(|it| (it.port, it.v6, !it.loopback, !it.any));
     found.dedup_by_key(|listener| (listener.port, listener.v6));
-    Ok(found)
+    found
 }
 
 /// The inode in a link `socket:[42]`.
@@ -52,32 +88,36 @@ pub(super) fn socket(link: &str) -> Option<u64> {
 /// Every listening socket of its network namespace by inode. `ours` says whether that is the monitor's own.
 pub(super) fn sockets(subject: &Subject, ours: bool) -> Result<Vec<(u64, Listener)>, Gap> {
     let mut found = Vec::new();
-    for (name, v6) in [("net/tcp", false), ("net/tcp6", true)] {
-        let table = match subject.start_of_text(name, TABLE_BOUND) {
-            Ok(table) => table,
-            // Without IPv6 there is no such table.
-            Err(_) if v6 => continue,
-            Err(error) => return Err(gap_in_process(error)),
-        };
-        let text = String::from_utf8_lossy(&table);
-        found.extend(
-            text.lines()
-                .filter_map(listening)
-                .map(|(address, port, inode)| {
-                    let address = address_of(address, v6);
-                    let listener = Listener {
-                        port,
-                        loopback: ours && address.is_some_and(is_reachable_on_loopback),
-                        v6,
-                        any: address.is_some_and(|it| it.is_unspecified()),
-                        foreign: !ours,
-                        shared: false,
-                    };
-                    (inode, listener)
-                }),
-        );
+    for (name, v6) in TABLES {
+        found.extend(table(subject, name, v6, ours)?);
     }
     Ok(found)
+}
+
+fn table(subject: &Subject, name: &str, v6: bool, ours: bool) -> Result<Vec<(u64, Listener)>, Gap> {
+    let table = match subject.start_of_text(name, TABLE_BOUND) {
+        Ok(table) => table,
+        // Without IPv6 there is no such table.
+        Err(_) if v6 => return Ok(Vec::new()),
+        Err(error) => return Err(gap_in_process(error)),
+    };
+    let text = String::from_utf8_lossy(&table);
+    let found = text
+        .lines()
+        .filter_map(listening)
+        .map(|(address, port, inode)| {
+            let address = address_of(address, v6);
+            let listener = Listener {
+                port,
+                loopback: ours && address.is_some_and(is_reachable_on_loopback),
+                v6,
+                any: address.is_some_and(|it| it.is_unspecified()),
+                foreign: !ours,
+                shared: false,
+            };
+            (inode, listener)
+        });
+    Ok(found.collect())
 }
 
 /// Whether its network namespace is ours; else the same port number is another socket here. `None` where the rights

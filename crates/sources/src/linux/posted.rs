@@ -60,11 +60,10 @@ impl PostedReads {
     }
 
     fn get(&self, who: ProcessRef, port: u16, endpoint: Endpoint) -> Result<Reply, Gap> {
-        let listeners = self.of(who, |subject| listeners::of(&self.place, subject))?;
-        let listener = listeners
-            .into_iter()
-            .find(|listener| listener.port == port && listener.loopback)
-            .ok_or(Gap::NotPresent)?;
+        let reached = self.of(who, |subject| {
+            listeners::reached_at(&self.place, subject, port)
+        })?;
+        let listener = reached.ok_or(Gap::NotPresent)?;
         if listener.shared {
             return Err(Gap::SharedPort);
         }
