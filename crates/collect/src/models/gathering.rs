@@ -91,8 +91,8 @@ pub(super) fn candidates(watched: &Watched, flags: &Flags) -> Vec<Candidate> {
         }
     }
     if let Ok((at, reply)) = watched.open_files.answer() {
-        for OpenFile { fd, path, .. } in reply.open_files() {
-            let (path, deleted) = maps::without_mark(&path);
+        for OpenFile { fd, path, .. } in reply.open_files().iter() {
+            let (path, deleted) = maps::without_mark(path);
             if !may_be_model(path) {
                 continue;
             }

@@ -222,13 +222,13 @@ fn paths(watched: &Watched, flags: &Flags) -> Vec<Text> {
     let mut paths: Vec<Text> = Vec::new();
     paths.extend(flags.log_file.as_ref().map(|path| resolved(path, watched)));
     if let Ok((_, reply)) = watched.open_files.answer() {
-        let mut open = reply.open_files();
-        open.retain(|file| file.writes == Some(true));
+        let open = reply.open_files();
+        let written = || open.iter().filter(|file| file.writes == Some(true));
         for fd in ["2", "1"] {
-            let of_fd = open.iter().find(|file| &*file.fd == fd);
+            let of_fd = written().find(|file| &*file.fd == fd);
             paths.extend(of_fd.map(|file| file.path.clone()));
         }
-        let named = open.iter().filter(|file| is_log_name(&file.path));
+        let named = written().filter(|file| is_log_name(&file.path));
         paths.extend(named.map(|file| file.path.clone()));
     }
     let mut seen: Vec<Text> = Vec::new();

@@ -1,5 +1,6 @@
 //! Answers to the reads, as they stand in a capture.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -57,9 +58,9 @@ impl Reply {
     }
 
     /// The open files that this says, by descriptor.
-    pub fn open_files(&self) -> Vec<OpenFile> {
+    pub fn open_files(&self) -> Cow<'_, [OpenFile]> {
         match self {
-            Self::Open(files) => files.clone(),
+            Self::Open(files) => files.into(),
             Self::Links(links) => links
                 .iter()
                 .map(|(fd, path)| OpenFile {
@@ -69,7 +70,7 @@ impl Reply {
                     file: None,
                 })
                 .collect(),
-            _ => Vec::new(),
+            _ => Cow::default(),
         }
     }
 }

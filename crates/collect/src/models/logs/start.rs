@@ -4,7 +4,7 @@
 use gguf::kv::CacheType;
 use model::ProcessKey;
 use raw::logs::{LineTime, LogExcerpt};
-use raw::{FileMeta, ProcessRef};
+use raw::{FileMeta, OpenFile, ProcessRef};
 
 use super::Around;
 use crate::logs::{LoadedModel, Told};
@@ -58,16 +58,15 @@ pub(super) fn others_write(
     let others = processes
         .all()
         .filter(|(key, _): &(&ProcessKey, _)| key.pid != who.pid);
-    let mut open = others
-        .filter_map(|(_, other)| other.open_files.answer().ok())
-        .flat_map(|(_, reply)| reply.open_files());
-    open.any(|it| {
+    let mut open = others.filter_map(|(_, other)| other.open_files.answer().ok());
+    let is_it = |it: &OpenFile| {
         it.writes == Some(true)
             && match (it.file, file) {
                 (Some(theirs), Some(own)) => theirs == own,
                 _ => *it.path == *path,
             }
-    })
+    };
+    open.any(|(_, reply)| reply.open_files().iter().any(is_it))
 }
 
 /// What the newest load in a log says of the command line.
