@@ -81,12 +81,23 @@ pub fn estimate(
     settings: &KvSettings,
     logits: LogitRows,
 ) -> Result<Range, WhyNot> {
+    over_choices(header, settings, |structure, widths, choice| {
+        measure(structure, widths, choice, logits)
+    })
+}
+
+/// The bounds over everything that the server could have chosen.
+fn over_choices(
+    header: &Header,
+    settings: &KvSettings,
+    measure: impl Fn(&Structure, &Widths, Choice) -> Result<Range, WhyNot>,
+) -> Result<Range, WhyNot> {
     let structure = Structure::of(header)?;
     let widths = Widths::of(header)?;
     let contexts = contexts(header, settings, &structure)?;
     let mut result: Option<Range> = None;
     for choice in choices(settings, contexts) {
-        let bytes = measure(&structure, &widths, choice, logits)?;
+        let bytes = measure(&structure, &widths, choice)?;
         result = Some(result.map_or(bytes, |result| result.spanning(bytes)));
     }
     result.ok_or(WhyNot::Malformed("context length"))
@@ -148,15 +159,9 @@ pub fn host(
     logits: LogitRows,
     all_layers: bool,
 ) -> Result<Range, WhyNot> {
-    let structure = Structure::of(header)?;
-    let widths = Widths::of(header)?;
-    let contexts = contexts(header, settings, &structure)?;
-    let mut result: Option<Range> = None;
-    for choice in choices(settings, contexts) {
-        let bytes = measure_host(&structure, &widths, choice, logits, all_layers)?;
-        result = Some(result.map_or(bytes, |result| result.spanning(bytes)));
-    }
-    result.ok_or(WhyNot::Malformed("context length"))
+    over_choices(header, settings, |structure, widths, choice| {
+        measure_host(structure, widths, choice, logits, all_layers)
+    })
 }
 
 /// Rows of tokens that a host's buffer holds at least, in widths of the embedding. Measured from 2 on.
@@ -167,6 +172,13 @@ const MOST_HOST_EMBEDDINGS: u64 = 4;
 
 /// Numbers of places and indices for each token: eight of 8 bytes.
 const HOST_TOKEN_BYTES: u64 = 64;
+
+/// Activations of one token that a graph holds at once at most.
+const fn most_activations(widths: &Widths) -> u64 {
+    let inner = widths.inner.saturating_mul(MOST_INNER);
+    let embeddings = widths.embedding.saturating_mul(MOST_EMBEDDINGS);
+    embeddings.saturating_add(inner)
+}
 
 fn measure_host(
     structure: &Structure,
@@ -186,9 +198,7 @@ fn measure_host(
     let most = if all_layers {
         rows(widths.embedding.saturating_mul(MOST_HOST_EMBEDDINGS))
     } else {
-        let inner = widths.inner.saturating_mul(MOST_INNER);
-        let widest = widths.embedding.saturating_mul(MOST_EMBEDDINGS);
-        rows(widest.saturating_add(inner)).saturating_add(scores)
+        rows(most_activations(widths)).saturating_add(scores)
     };
     let slots = choice.request.slots;
     let output = |rows: u64| {
@@ -223,10 +233,7 @@ fn measure(
     } = inputs(structure, widths, choice)?;
     let row = tokens.saturating_mul(ELEMENT_BYTES);
     let least = widths.embedding.saturating_mul(LEAST_EMBEDDINGS);
-    let most = widths
-        .embedding
-        .saturating_mul(MOST_EMBEDDINGS)
-        .saturating_add(widths.inner.saturating_mul(MOST_INNER));
+    let most = most_activations(widths);
 
     let rows = Range::between(choice.request.slots.min(tokens), tokens);
     let rows = match logits {
