@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::requirement::{MIB, card, fitted, inspected, model, part};
 use crate::support::json::{self, list, with};
 use crate::support::models::{self, LLAMA, LLAMA_KV_PER_TOKEN};
-use crate::support::{Folder, Program, driver};
+use crate::support::{Folder, Program, Ran, driver};
 
 fn bytes_of(need: &Value, segment: &str, end: &str) -> u64 {
     let parts = list(need, "parts").iter();
@@ -146,15 +146,23 @@ fn what_a_missing_part_of_a_model_takes_is_nowhere_a_zero() {
     assert!(!text.text().contains("idle"), "{}", text.text());
 }
 
-#[test]
-fn the_buffers_of_a_projector_are_unknown_and_it_brings_no_context_of_its_own() {
+/// What commands say of a file of this name where there is one card with 4000 MiB free.
+fn beside_a_card(name: &str, header: &[u8]) -> impl Fn(&str) -> Ran + use<> {
     let folder = Folder::new();
-    let path = folder.write("mmproj.gguf", models::projector());
+    let path = folder.write(name, header);
     let driver = driver(
         Generation::R580,
         &Scenario::default().with_device(card(4000)),
     );
-    let run = |line: &str| Program::line(line).arg(&path).driver(&driver).run();
+    move |line| {
+        let _kept = &folder;
+        Program::line(line).arg(&path).driver(&driver).run()
+    }
+}
+
+#[test]
+fn the_buffers_of_a_projector_are_unknown_and_it_brings_no_context_of_its_own() {
+    let run = beside_a_card("mmproj.gguf", &models::projector());
     let document = run("fit --json").json();
     json::every_null_has_its_reason(&document);
     let need = &document["inspection"]["need"];
@@ -242,15 +250,9 @@ fn a_download_is_doubted_only_where_a_file_claims_to_be_gguf() {
 
 #[test]
 fn of_a_cache_of_unknown_size_there_is_no_largest_context() {
-    let folder = Folder::new();
     // An architecture without a rule, with a name as long.
     let header = models::patched(&models::whole(LLAMA), b"llama", b"lhama");
-    let path = folder.write("new.gguf", header);
-    let driver = driver(
-        Generation::R580,
-        &Scenario::default().with_device(card(4000)),
-    );
-    let run = |line: &str| Program::line(line).arg(&path).driver(&driver).run();
+    let run = beside_a_card("new.gguf", &header);
     let document = run("fit --json").json();
     json::every_null_has_its_reason(&document);
     let device = &document["devices"][0];
