@@ -63,46 +63,32 @@ pub struct Pair {
 pub fn pair(before: &[Identity<'_>], after: &[Identity<'_>]) -> Vec<Pair> {
     let mut partner: Vec<Option<(usize, PairedBy)>> = vec![None; after.len()];
     let mut used = vec![false; before.len()];
-    let mut take = |old: usize, new: usize, by: PairedBy| {
-        if let (Some(used), Some(partner)) = (used.get_mut(old), partner.get_mut(new))
-            && !*used
-            && partner.is_none()
-        {
-            *used = true;
-            *partner = Some((old, by));
+    let mut take = |found: Vec<(usize, usize)>, by: PairedBy| {
+        for (old, new) in found {
+            if let (Some(used @ false), Some(partner @ None)) =
+                (used.get_mut(old), partner.get_mut(new))
+            {
+                *used = true;
+                *partner = Some((old, by));
+            }
         }
+        let left = used.iter().map(|used| !used).collect::<Vec<bool>>();
+        let new = partner.iter().map(Option::is_none).collect::<Vec<bool>>();
+        (left, new)
     };
-    by_key(before, after, |old, new| take(old, new, PairedBy::Key));
-    let is_left = |used: &[bool], at: usize| used.get(at) == Some(&false);
-    let left: Vec<usize> = (0..before.len()).filter(|at| is_left(&used, *at)).collect();
-    let new: Vec<usize> = (0..after.len())
-        .filter(|at| partner.get(*at) == Some(&None))
-        .collect();
-    let ports = |it: &Identity<'_>| (!it.ports.is_empty()).then(|| it.ports.to_vec());
-    let mut rest: Vec<(usize, usize, PairedBy)> = Vec::new();
-    for (old, new) in once_each(before, after, &left, &new, |it| {
-        Some((it.name?.to_owned(), ports(it)?))
-    }) {
-        rest.push((old, new, PairedBy::NameAndPorts));
-    }
+    let left = take(by_key(before, after), PairedBy::Key);
+    let served = once_each((before, &left.0), (after, &left.1), |it| {
+        let ports = (!it.ports.is_empty()).then(|| it.ports.to_vec());
+        Some((it.name?.to_owned(), ports?))
+    });
+    take(served, PairedBy::NameAndPorts);
     // A name has to be the only one of all, not only of those that remain: of three workers with one name, two of which
     // were paired by number, the third and a new one need not be the same.
-    let (all_before, all_after): (Vec<usize>, Vec<usize>) =
-        ((0..before.len()).collect(), (0..after.len()).collect());
-    for (old, new) in once_each(before, after, &all_before, &all_after, |it| {
+    let all = (vec![true; before.len()], vec![true; after.len()]);
+    let named = once_each((before, &all.0), (after, &all.1), |it| {
         it.name.map(str::to_owned)
-    }) {
-        rest.push((old, new, PairedBy::Name));
-    }
-    for (old, new, by) in rest {
-        let is_free = is_left(&used, old) && partner.get(new) == Some(&None);
-        if let (true, Some(used), Some(partner)) =
-            (is_free, used.get_mut(old), partner.get_mut(new))
-        {
-            *used = true;
-            *partner = Some((old, by));
-        }
-    }
+    });
+    take(named, PairedBy::Name);
     let both = partner.iter().enumerate().map(|(new, found)| Pair {
         before: found.map(|(old, _)| old),
         after: Some(new),
@@ -117,52 +103,53 @@ pub fn pair(before: &[Identity<'_>], after: &[Identity<'_>]) -> Vec<Pair> {
     both.chain(gone).collect()
 }
 
-fn by_key(before: &[Identity<'_>], after: &[Identity<'_>], mut take: impl FnMut(usize, usize)) {
+/// Places of those with the same key.
+fn by_key(before: &[Identity<'_>], after: &[Identity<'_>]) -> Vec<(usize, usize)> {
     let mut places: BTreeMap<(&str, u32), Vec<usize>> = BTreeMap::new();
     for (at, it) in before.iter().enumerate() {
         places.entry((it.namespace, it.pid)).or_default().push(at);
     }
-    for (new, it) in after.iter().enumerate() {
-        let same = places.get(&(it.namespace, it.pid));
-        let fits = same.into_iter().flatten().find(|old| {
-            before.get(**old).is_some_and(|old| {
-                let started = old.started.zip(it.started);
-                let named = old.name.zip(it.name);
-                // Without start times a changed name tells that the number was used again.
-                started.map_or_else(|| named.is_none_or(|(a, b)| a == b), |(a, b)| a == b)
-            })
-        });
-        if let Some(old) = fits {
-            take(*old, new);
-        }
-    }
+    let fits = |old: &Identity<'_>, it: &Identity<'_>| {
+        let started = old.started.zip(it.started);
+        let named = old.name.zip(it.name);
+        // Without start times a changed name tells that the number was used again.
+        started.map_or_else(|| named.is_none_or(|(a, b)| a == b), |(a, b)| a == b)
+    };
+    let found = after.iter().enumerate().filter_map(|(new, it)| {
+        let mut same = places.get(&(it.namespace, it.pid))?.iter();
+        let old = same.find(|old| before.get(**old).is_some_and(|old| fits(old, it)))?;
+        Some((*old, new))
+    });
+    found.collect()
 }
 
-/// Pairs of those whose mark occurs once among `left` and once among `new`.
+/// A list, and which of it counts.
+type Part<'a, 'b> = (&'a [Identity<'b>], &'a [bool]);
+
+/// Places of those whose mark occurs once in each part.
 fn once_each<K: Ord>(
-    before: &[Identity<'_>],
-    after: &[Identity<'_>],
-    left: &[usize],
-    new: &[usize],
+    before: Part<'_, '_>,
+    after: Part<'_, '_>,
     mark: impl Fn(&Identity<'_>) -> Option<K>,
 ) -> Vec<(usize, usize)> {
-    let marks = |list: &[Identity<'_>], places: &[usize]| {
+    let marks = |(list, counts): Part<'_, '_>| {
         let mut found: BTreeMap<K, Vec<usize>> = BTreeMap::new();
-        for at in places {
-            if let Some(key) = list.get(*at).and_then(&mark) {
-                found.entry(key).or_default().push(*at);
+        for (at, (it, _)) in list.iter().zip(counts).enumerate().filter(|(_, it)| *it.1) {
+            if let Some(key) = mark(it) {
+                found.entry(key).or_default().push(at);
             }
         }
         found
     };
-    let old = marks(before, left);
-    let mut pairs = Vec::new();
-    for (key, places) in marks(after, new) {
-        if let (Some([old]), [new]) = (old.get(&key).map(Vec::as_slice), places.as_slice()) {
-            pairs.push((*old, *new));
-        }
-    }
-    pairs
+    let old = marks(before);
+    let new = marks(after).into_iter();
+    let once = new.filter_map(
+        |(key, places)| match (old.get(&key)?.as_slice(), &*places) {
+            ([old], [new]) => Some((*old, *new)),
+            _ => None,
+        },
+    );
+    once.collect()
 }
 
 #[cfg(test)]
