@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossterm::event::{Event, MouseButton, MouseEvent, MouseEventKind};
 use model::{Gap, PowerState, Snapshot};
-use output::filter::{self, Filter};
+use output::filter::Filter;
 use ratatui::layout::Size;
 
 use crate::columns::Column;
@@ -189,12 +189,7 @@ impl App {
         let found = (0..rows).map(at).find(|at| {
             let place = self.state.rows.get(*at);
             let row = place.and_then(|place| self.view().row(*place));
-            row.is_some_and(|row| {
-                wanted.keeps(filter::Row {
-                    process: row.process,
-                    charge: row.charge,
-                })
-            })
+            row.is_some_and(|row| wanted.keeps(row))
         });
         self.state.answer = found.is_none().then(|| "no row fits".to_owned());
         if let Some(found) = found {

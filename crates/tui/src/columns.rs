@@ -8,17 +8,10 @@ use model::{
     Reading, Text, names::is_blank,
 };
 
+pub(crate) use output::filter::Row;
+
 use crate::figure::{self, Figure};
 use crate::theme::Look;
-
-/// One line of the table: a process on one device.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row<'a> {
-    /// The process.
-    pub(crate) process: &'a Process,
-    /// Its charge on the device; `None` for a process that has none anywhere.
-    pub(crate) charge: Option<&'a Charge>,
-}
 
 /// A column.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

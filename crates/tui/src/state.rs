@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use model::{ProcessKey, Snapshot};
-use output::filter::{self, Filter};
+use output::filter::Filter;
 use ratatui::layout::Size;
 
 use crate::columns::Column;
@@ -181,14 +181,7 @@ impl State {
         };
         let all = rows.len();
         if let Some(filter) = &self.filter {
-            rows.retain(|place| {
-                view.row(*place).is_some_and(|row| {
-                    filter.keeps(filter::Row {
-                        process: row.process,
-                        charge: row.charge,
-                    })
-                })
-            });
+            rows.retain(|place| view.row(*place).is_some_and(|row| filter.keeps(row)));
         }
         let hidden = all - rows.len();
         let Sort { column, descending } = self.sort;
