@@ -1,0 +1,73 @@
+//! Which device is shown, and waking it.
+
+use model::{Gap, PowerState, Snapshot};
+
+use super::{App, Flow};
+
+impl App {
+    /// The chosen device stays chosen where it gets another number, as one does that wakes: its memory counts then.
+    pub(super) fn follow_device(&mut self, next: &Snapshot) {
+        let Some(index) = self.state.device else {
+            return;
+        };
+        let mut before = self.snapshot.iter().flat_map(|snapshot| &snapshot.devices);
+        let chosen = before.find(|device| device.index == index);
+        let found = chosen.and_then(|chosen| next.devices.iter().find(|it| it.key == chosen.key));
+        if let Some(device) = found {
+            self.state.device = Some(device.index);
+        }
+    }
+
+    /// Asks for the device that is shown, where it sleeps or may; else says why not.
+    pub(super) fn wake(&mut self) -> Flow {
+        let Some(device) = self.view().device() else {
+            return Flow::Idle;
+        };
+        let index = device.index;
+        let rests = device.power_state.value() == Some(&PowerState::Suspended)
+            || device.power_state.gap() == Some(Gap::PowerUnknown);
+        self.state.answer = match &self.state.wake {
+            _ if !rests => Some(format!("GPU {index} does not sleep")),
+            None => Some("what is shown was recorded: nothing can be woken".to_owned()),
+            Some(_) if !device.wakes_on_request() => Some(format!(
+                "W wakes NVIDIA GPUs only; GPU {index} is read when a program uses it"
+            )),
+            Some(wake) => {
+                wake.ask(&device.key);
+                Some(format!("GPU {index} is read in a moment, which wakes it"))
+            }
+        };
+        Flow::Draw
+    }
+
+    pub(super) fn turn_device(&mut self, forward: bool) -> Flow {
+        let Some(snapshot) = &self.snapshot else {
+            return Flow::Idle;
+        };
+        let shown = self.view().device().map(|device| device.index);
+        let devices = &snapshot.devices;
+        let at = devices.iter().position(|it| Some(it.index) == shown);
+        let count = devices.len();
+        let next = match at {
+            Some(at) if forward => (at + 1) % count.max(1),
+            Some(at) => (at + count.saturating_sub(1)) % count.max(1),
+            None => 0,
+        };
+        let index = devices.get(next).map(|device| device.index);
+        index.map_or(Flow::Idle, |index| self.show_device(index))
+    }
+
+    pub(super) fn show_device(&mut self, index: u32) -> Flow {
+        let exists = self
+            .snapshot
+            .iter()
+            .flat_map(|snapshot| &snapshot.devices)
+            .any(|device| device.index == index);
+        if !exists {
+            return Flow::Idle;
+        }
+        self.state.device = Some(index);
+        self.list();
+        Flow::Draw
+    }
+}
