@@ -77,6 +77,23 @@ const CAPTURES: &[Capture] = &[
         },
     },
     Capture {
+        name: "linux-amd-processor",
+        proves: "a processor with AMD graphics: a model in system memory, a table of sensors that is mostly empty",
+        generation: None,
+        length: Length::Refreshes(3),
+        scenario: Scenario::empty,
+        tree: |name| Tree::written_down(name, "amd-processor.tree"),
+    },
+    Capture {
+        name: "linux-hybrid-laptop",
+        proves: "a laptop whose NVIDIA card sleeps while the processor's Intel graphics draws the desktop: the sleeping \
+            one is not asked, and no size of it is invented",
+        generation: None,
+        length: Length::Refreshes(3),
+        scenario: Scenario::empty,
+        tree: |name| Tree::written_down(name, "hybrid-laptop.tree"),
+    },
+    Capture {
         name: "linux-a100-container",
         proves: "in a nested PID namespace no number of the driver is looked up: two entries are matched to the two \
             processes with CUDA's library mapped, and load samples under other numbers are guesses in order",

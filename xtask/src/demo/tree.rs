@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use machine_file::Entry;
 
 use crate::gguf_file::GgufFile;
 
@@ -105,6 +106,23 @@ impl Tree {
         Ok(tree)
     }
 
+    /// The machine of a file in `fixtures/drm`.
+    pub(super) fn written_down(name: &str, file: &str) -> Result<Self> {
+        let folder = std::env::temp_dir().join(format!("demo-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
+        let tree = Self { folder };
+        let source = crate::repository().join("fixtures/drm").join(file);
+        let text =
+            fs::read_to_string(&source).with_context(|| format!("reading {}", source.display()))?;
+        for (path, entry) in machine_file::read(&text).with_context(|| file.to_owned())? {
+            match entry {
+                Entry::File(content) => tree.bytes(path, &content)?,
+                Entry::Link(to) => tree.link(path, &to)?,
+            }
+        }
+        Ok(tree)
+    }
+
     /// Where it is.
     pub(super) fn folder(&self) -> &Path {
         &self.folder
@@ -170,11 +188,15 @@ impl Tree {
     }
 
     fn file(&self, path: &str, text: &str) -> Result<()> {
+        self.bytes(path, text.as_bytes())
+    }
+
+    fn bytes(&self, path: &str, content: &[u8]) -> Result<()> {
         let path = self.folder.join(path);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
+        fs::write(&path, content).with_context(|| format!("writing {}", path.display()))
     }
 
     /// By `ln`, because the standard library makes links differently on each system and this tool is built on all.

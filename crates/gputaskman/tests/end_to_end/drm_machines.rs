@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use collect::{Collector, Pace};
+use machine_file::Entry;
 use model::remedy::Refused;
 use model::{ChargedBytes, Gap, Process, Snapshot};
 use raw::{Machine, Settings};
@@ -38,43 +39,15 @@ fn fixtures() -> PathBuf {
 fn machine(name: &str) -> Folder {
     let text = fs::read_to_string(fixtures().join(format!("{name}.tree"))).unwrap();
     let folder = Folder::new();
-    let mut lines = text.lines().peekable();
-    while let Some(line) = lines.next() {
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        if let Some((path, to)) = line.split_once(" -> ") {
-            folder.link(path, to);
-        } else if let Some(path) = line.strip_suffix(" @") {
-            let mut content = String::new();
-            while let Some(more) = lines.peek().and_then(|line| line.strip_prefix('\t')) {
-                content.push_str(more);
-                content.push('\n');
-                lines.next();
+    for (path, entry) in machine_file::read(&text).unwrap() {
+        match entry {
+            Entry::File(content) => {
+                folder.write(path, content);
             }
-            folder.write(path, content);
-        } else if let Some((path, bytes)) = line.split_once(" : ") {
-            folder.write(path, hexadecimal(bytes));
-        } else if let Some((path, text)) = line.split_once(" = ") {
-            folder.write(
-                path,
-                format!("{}\n", text.replace("\\n", "\n").replace("\\t", "\t")),
-            );
-        } else if let Some(path) = line.strip_suffix(" =") {
-            folder.write(path, "\n");
-        } else {
-            panic!("{name}: {line}");
+            Entry::Link(to) => folder.link(path, &to),
         }
     }
     folder
-}
-
-fn hexadecimal(text: &str) -> Vec<u8> {
-    let digits: String = text.split_whitespace().collect();
-    (0..digits.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
-        .collect()
 }
 
 /// The directory as a live machine.

@@ -25,7 +25,7 @@ const EDGES: [(&str, &[&str]); 9] = [
 ];
 
 /// Used by tests only: nothing may depend on them but themselves.
-const TEST_ONLY: [&str; 1] = ["fake-nvml"];
+const TEST_ONLY: [&str; 2] = ["fake-nvml", "machine-file"];
 
 pub(super) fn check(tree: &Tree, findings: &mut Findings<'_>) {
     let workspace = tree
