@@ -94,6 +94,9 @@ impl App {
     }
 
     fn show(&mut self, snapshot: Arc<Snapshot>) {
+        if self.snapshot.is_none() {
+            self.begin_with_device(&snapshot);
+        }
         self.follow_device(&snapshot);
         self.snapshot = Some(snapshot);
         self.list();

@@ -1,10 +1,22 @@
 //! Which device is shown, and waking it.
 
-use model::{Gap, PowerState, Snapshot};
+use model::{Device, Gap, PowerState, Selection, Snapshot};
 
 use super::{App, Flow};
 
 impl App {
+    /// Shows a device that is awake rather than one that sleeps, of which nothing can be told: on a laptop the sleeping
+    /// card is often the first. Chosen once, so that the picture does not jump when a device falls asleep or wakes.
+    pub(super) fn begin_with_device(&mut self, first: &Snapshot) {
+        let asleep = |device: &Device| device.power_state.value() == Some(&PowerState::Suspended);
+        if first.selection == Selection::All
+            && first.devices.first().is_some_and(asleep)
+            && let Some(awake) = first.devices.iter().find(|device| !asleep(device))
+        {
+            self.state.device = Some(awake.index);
+        }
+    }
+
     /// The chosen device stays chosen where it gets another number, as one does that wakes: its memory counts then.
     pub(super) fn follow_device(&mut self, next: &Snapshot) {
         let Some(index) = self.state.device else {

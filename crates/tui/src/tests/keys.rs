@@ -302,3 +302,29 @@ fn of_a_device_that_is_awake_the_key_says_that_it_does_not_sleep() {
     let shown = super::text(&super::draw(&app));
     assert!(shown.contains("GPU 0 does not sleep"), "{shown}");
 }
+
+#[test]
+fn at_first_a_device_that_is_awake_is_shown_and_later_none_takes_its_place() {
+    let with_asleep = |asleep: &[usize]| {
+        let mut snapshot = model::sample::servers();
+        for at in asleep {
+            let state = &mut snapshot.devices[*at].power_state;
+            *state = state.map(|_| model::PowerState::Suspended);
+        }
+        snapshot
+    };
+    let shown = |app: &crate::app::App| app.view().device().map(|device| device.index);
+    let mut app = app(with_asleep(&[0, 1]), (140, 45));
+    assert_eq!(shown(&app), Some(2));
+    let next = with_asleep(&[2]);
+    app.update(crate::session::Message::Snapshot(std::sync::Arc::new(next)));
+    assert_eq!(shown(&app), Some(2));
+    press(&mut app, "0");
+    assert_eq!(shown(&app), Some(0));
+    // Where one was asked for, or none is awake, it is that one and the first.
+    let mut asked = with_asleep(&[0]);
+    asked.selection = model::Selection::One(0);
+    assert_eq!(shown(&super::app(asked, (80, 24))), Some(0));
+    let all = super::app(with_asleep(&[0, 1, 2, 3, 4, 5, 6, 7]), (80, 24));
+    assert_eq!(shown(&all), Some(0));
+}
