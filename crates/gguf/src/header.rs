@@ -104,14 +104,14 @@ impl Header {
         self.flaws.iter().find(is_one)
     }
 
-    /// Layers, those for multi-token prediction included.
+    /// Layers, those for multi-token prediction included; none where no model has so many.
     pub fn block_count(&self) -> Option<u64> {
-        self.u64("block_count")
+        self.possible("block_count")
     }
 
-    /// Tokens of context the model was trained for.
+    /// Tokens of context the model was trained for; none where no model was trained for so many.
     pub fn context_length(&self) -> Option<u64> {
-        self.u64("context_length")
+        self.possible("context_length")
     }
 
     /// Width of a token's embedding, in elements.

@@ -23,6 +23,7 @@ mod header;
 mod kind;
 mod layout;
 mod metadata;
+mod numbers;
 mod per_layer;
 mod quantization;
 mod range;

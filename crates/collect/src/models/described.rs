@@ -66,6 +66,9 @@ impl Described<'_> {
         };
         let number = |value: Option<u64>, counter| match value {
             Some(value) => Reading::measured(value, from(counter)),
+            None if header.is_some_and(|header| header.value(counter).is_some()) => {
+                Reading::missing(Gap::ImpossibleHeader, from(counter))
+            }
             None => Reading::missing(gap, from(counter)),
         };
         let file_name = self

@@ -1,7 +1,6 @@
 //! What the header says about the caches of each layer.
 
 use crate::header::Header;
-use crate::limits::MAX_LAYERS;
 use crate::metadata::Value;
 use crate::per_layer::PerLayer;
 
@@ -175,11 +174,10 @@ impl Structure {
 }
 
 fn layer_count(header: &Header) -> Result<u64, WhyNot> {
-    let count = header.block_count().ok_or(WhyNot::Missing("block_count"))?;
-    if count == 0 || count > MAX_LAYERS {
-        return Err(WhyNot::Malformed("block_count"));
+    if let Some(key) = header.impossible_number() {
+        return Err(WhyNot::Malformed(key));
     }
-    Ok(count)
+    header.block_count().ok_or(WhyNot::Missing("block_count"))
 }
 
 fn windows(header: &Header, rule: Window, count: u64, trunk: u64) -> Result<Windows, WhyNot> {
@@ -306,7 +304,8 @@ impl Heads {
             .unwrap_or(0);
         let by_embedding = header
             .embedding_length()
-            .and_then(|embedding| embedding.checked_div(heads));
+            .and_then(|embedding| embedding.checked_div(heads))
+            .filter(|length| *length > 0);
         let length = |key: &'static str| {
             header
                 .u64(key)

@@ -223,3 +223,82 @@ fn nothing_known_is_all_assumed() {
         (estimate.range(), Range::exact(0))
     );
 }
+
+/// Every number that is computed with, once as none a model can have.
+#[test]
+fn with_a_number_that_no_model_has_nothing_is_computed_and_the_key_is_named() {
+    const NUMBERS: [(&str, u32); 5] = [
+        ("block_count", 12),
+        ("context_length", 32_768),
+        ("embedding_length", 512),
+        ("attention.head_count", 8),
+        ("attention.head_count_kv", 2),
+    ];
+    for key in [
+        "block_count",
+        "embedding_length",
+        "attention.head_count",
+        "attention.head_count_kv",
+        "attention.key_length",
+        "attention.value_length",
+        "attention.shared_kv_layers",
+        "attention.sliding_window",
+        "nextn_predict_layers",
+        "feed_forward_length",
+        "expert_used_count",
+        "ssm.inner_size",
+    ] {
+        let mut numbers = NUMBERS.to_vec();
+        numbers.retain(|(name, _)| *name != key);
+        numbers.push((key, u32::MAX));
+        let header = Builder::model("llama", &numbers).read().unwrap();
+        assert_eq!(header.impossible_number(), Some(key));
+        let refused = Err(WhyNot::Malformed(key));
+        assert_eq!(estimate(&header, &settings("-c 4096")), refused, "{key}");
+        let buffer = gguf::compute::estimate(
+            &header,
+            &settings("-c 4096"),
+            gguf::compute::LogitRows::PerSlot,
+        );
+        assert_eq!(buffer, Err(WhyNot::Malformed(key)));
+    }
+    for (key, value) in [("block_count", 0), ("embedding_length", 0)] {
+        let mut numbers = NUMBERS.to_vec();
+        numbers.retain(|(name, _)| *name != key);
+        numbers.push((key, value));
+        let header = Builder::model("llama", &numbers).read().unwrap();
+        assert_eq!(header.impossible_number(), Some(key));
+        let none_of_these = header.block_count().is_none() == (key == "block_count");
+        assert!(none_of_these, "{key}");
+    }
+    let heads = Builder::model("llama", &NUMBERS[..4])
+        .u32s("llama.attention.head_count_kv", &[2, 2, u32::MAX])
+        .read()
+        .unwrap();
+    assert_eq!(heads.impossible_number(), Some("attention.head_count_kv"));
+    // Heads of no width are not heads of nothing.
+    let thin = [
+        ("block_count", 12),
+        ("context_length", 4096),
+        ("embedding_length", 8),
+        ("attention.head_count", 64),
+    ];
+    let result = compute(&Builder::model("llama", &thin), "-c 4096");
+    assert_eq!(result, Err(WhyNot::Missing("attention.key_length")));
+}
+
+#[test]
+fn a_context_that_no_model_is_trained_for_is_none_and_another_can_be_asked_for() {
+    for context in [0, u32::MAX] {
+        let numbers = [
+            ("block_count", 12),
+            ("context_length", context),
+            ("embedding_length", 512),
+            ("attention.head_count", 8),
+        ];
+        let header = Builder::model("llama", &numbers).read().unwrap();
+        assert_eq!(header.context_length(), None);
+        assert!(estimate(&header, &settings("-c 4096")).is_ok());
+        assert!(estimate(&header, &settings("-c 0")).is_err());
+    }
+}
