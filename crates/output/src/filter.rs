@@ -14,6 +14,8 @@ use std::fmt;
 
 use model::{Charge, Process};
 
+use crate::compare::change::RowChange;
+
 use field::Test;
 
 /// Most characters of an expression.
@@ -26,6 +28,8 @@ pub struct Row<'a> {
     pub process: &'a Process,
     /// What it holds and does on the device.
     pub charge: Option<&'a Charge>,
+    /// What changed in it since an earlier moment, where it is compared with one.
+    pub change: Option<RowChange>,
 }
 
 /// An expression that was understood.

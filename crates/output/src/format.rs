@@ -11,7 +11,7 @@ mod width;
 use model::{Celsius, ClocksEventReasons, Gap, Megahertz, Millijoules, Percent, SensorUnit, Watts};
 
 pub use ascii::{likeness, to_ascii};
-pub use size::{estimate, estimate_signed, rate, size, size_long, size_signed};
+pub use size::{difference, estimate, estimate_signed, rate, size, size_long, size_signed};
 pub use span::{age, utc_millis, utc_seconds};
 pub use width::{display_width, fit, middle_ellipsis, pad_end, pad_start, sanitize};
 

@@ -15,6 +15,10 @@ pub const COLUMNS: &[Word] = &[
         "SPILL",
         "system memory that the GPU uses for the process (AMD: GTT); not proof that VRAM ran out",
     ),
+    (
+        "ΔVRAM ΔSPILL",
+        "what changed since the mark (m): new and gone are not listed then or now, which is not zero; less than 16 MiB is dimmed",
+    ),
     ("PAGED", "device memory that was moved out of the device"),
     ("GPU%", "load of the busiest engine by this process"),
     (

@@ -2,6 +2,7 @@
 
 mod devices;
 mod holding;
+mod marking;
 mod moving;
 mod pointing;
 mod sorting;
@@ -119,6 +120,9 @@ impl App {
             Action::Find => self.prompt(Purpose::Find),
             Action::Freeze => return self.freeze(),
             Action::Step => return self.step(),
+            Action::Mark => return self.mark(),
+            Action::Unmark => return self.unmark(),
+            Action::Changes => return self.toggle_changes(),
             Action::Help => self.toggle(Overlay::Help),
             Action::Notices => self.toggle(Overlay::Notices),
             Action::SortMenu => {

@@ -1,17 +1,24 @@
 //! The columns of the process table: what each shows, how it sorts, and which of them fit.
 
+mod layout;
+
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use model::{
-    Charge, Charged, ChargedBytes, ChargedPercent, Container, EvidenceLabel, Measured, Process,
-    Reading, Text, names::is_blank,
+    Charge, ChargedBytes, ChargedPercent, Container, EvidenceLabel, Measured, Process, Reading,
+    Text, names::is_blank,
 };
 
 pub(crate) use output::filter::Row;
 
+use output::compare::change::Change;
+
 use crate::figure::{self, Figure};
 use crate::theme::Look;
+
+pub(crate) use self::layout::{Arrangement, arrange};
+use self::layout::{SHAPES, Shape};
 
 /// A column.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,8 +39,12 @@ pub(crate) enum Column {
     Model,
     /// Device memory.
     Vram,
+    /// Change of the device memory since the mark.
+    VramChange,
     /// GPU-accessible system memory.
     Spill,
+    /// Its change since the mark.
+    SpillChange,
     /// Load of the busiest engine.
     Load,
     /// Encoder load.
@@ -46,82 +57,12 @@ pub(crate) enum Column {
     Container,
 }
 
-/// How a column is laid out.
-struct Shape {
-    column: Column,
-    title: &'static str,
-    /// Least and largest width in cells.
-    cells: (u16, u16),
-    right: bool,
-    /// Lower ones stay longer when the screen is narrow.
-    priority: u8,
-}
-
-const fn shape(
-    column: Column,
-    title: &'static str,
-    cells: (u16, u16),
-    right: bool,
-    priority: u8,
-) -> Shape {
-    Shape {
-        column,
-        title,
-        cells,
-        right,
-        priority,
-    }
-}
-
-/// All columns in display order.
-const SHAPES: &[Shape] = &[
-    shape(Column::Device, "GPU", (3, 3), true, 3),
-    shape(Column::Instance, "MIG", (4, 5), true, 3),
-    shape(Column::Pid, "PID", (8, 9), true, 0),
-    shape(Column::Name, "NAME", (15, 20), false, 1),
-    shape(Column::Type, "TYPE", (8, 9), false, 4),
-    shape(Column::Runtimes, "RUNTIMES", (12, 30), false, 8),
-    shape(Column::Model, "MODEL", (22, 44), false, 6),
-    shape(Column::Vram, "VRAM", (8, 8), true, 2),
-    shape(Column::Spill, "SPILL", (7, 8), true, 7),
-    shape(Column::Load, "GPU%", (5, 5), true, 5),
-    shape(Column::Encode, "ENC", (4, 4), true, 9),
-    shape(Column::Decode, "DEC", (4, 4), true, 9),
-    shape(Column::User, "USER", (8, 12), false, 10),
-    shape(Column::Container, "CONTAINER", (12, 32), false, 11),
-];
-
 /// What a row is sorted by.
 enum Key<'a> {
     Number(f64),
     Words(&'a str),
     /// Without a value: last in both directions.
     None,
-}
-
-/// A column in its place.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Placed {
-    /// Which.
-    pub(crate) column: Column,
-    /// Its width.
-    pub(crate) cells: u16,
-    /// First cell, from the left edge of the table.
-    pub(crate) x: u16,
-}
-
-/// The columns that fit, and what became of the others.
-#[derive(Debug, Default)]
-pub(crate) struct Arrangement {
-    /// In display order.
-    pub(crate) placed: Vec<Placed>,
-    /// Left out for lack of width.
-    pub(crate) hidden: usize,
-    /// Left out because no row has a value: their titles.
-    pub(crate) absent: Vec<&'static str>,
-    /// Whether any size or load has a matched owner, so that the others leave room for its mark.
-    pub(crate) size_marks: bool,
-    pub(crate) load_marks: bool,
 }
 
 impl Column {
@@ -152,15 +93,36 @@ impl Column {
     pub(crate) const fn prefers_descending(self) -> bool {
         matches!(
             self,
-            Self::Vram | Self::Spill | Self::Load | Self::Encode | Self::Decode
+            Self::Vram
+                | Self::VramChange
+                | Self::Spill
+                | Self::SpillChange
+                | Self::Load
+                | Self::Encode
+                | Self::Decode
         )
     }
 
+    /// Whether it shows what changed since the mark.
+    pub(crate) const fn is_change(self) -> bool {
+        matches!(self, Self::VramChange | Self::SpillChange)
+    }
+
+    /// Its part of what changed in a row.
+    fn change(self, row: Row<'_>) -> Option<Change> {
+        let change = row.change?;
+        Some(match self {
+            Self::SpillChange => change.spill,
+            _ => change.vram,
+        })
+    }
+
     /// Whether the column may be dropped where no row has a value for it.
-    const fn may_be_absent(self) -> bool {
+    pub(super) const fn may_be_absent(self) -> bool {
         matches!(
             self,
             Self::Spill
+                | Self::SpillChange
                 | Self::Encode
                 | Self::Decode
                 | Self::User
@@ -173,6 +135,9 @@ impl Column {
         let of_charge = |gap: fn(&Charge) -> Option<model::Gap>| {
             row.charge.map_or(Some(model::Gap::NotListed), gap)
         };
+        if self == Self::SpillChange {
+            return !matches!(self.change(row), Some(change) if change.bytes().is_some());
+        }
         let gap = match self {
             Self::Spill => of_charge(|c| c.memory.spill.gap()),
             Self::Encode => of_charge(|c| one_of(&c.engines.encode, &c.engines.video).gap()),
@@ -187,6 +152,8 @@ impl Column {
             | Self::Type
             | Self::Model
             | Self::Vram
+            | Self::VramChange
+            | Self::SpillChange
             | Self::Load => None,
         };
         gap.is_some_and(|gap| !gap.is_pending())
@@ -195,7 +162,12 @@ impl Column {
     /// The cell of `row`, at most `cells` wide where the text has to be cut in its middle.
     pub(crate) fn cell(self, row: Row<'_>, cells: u16, look: Look) -> Figure {
         let process = row.process;
+        // What was measured at the time of the mark is not what is.
+        let was = matches!(row.change, Some(change) if change.vram == Change::Gone);
         match self {
+            Self::Vram | Self::Spill | Self::Load | Self::Encode | Self::Decode if was => {
+                Figure::none()
+            }
             Self::Device => row.charge.map_or_else(Figure::none, |charge| {
                 Figure::measured(match charge.instance {
                     Some((gpu, _)) => format!("{}/{gpu}", charge.device_index),
@@ -224,6 +196,9 @@ impl Column {
             Self::Spill => charge_figure(row, look, |charge| {
                 figure::charged(&charge.memory.spill, look)
             }),
+            Self::VramChange | Self::SpillChange => self
+                .change(row)
+                .map_or_else(Figure::none, |it| figure::change(it, look)),
             Self::Load => charge_figure(row, look, |c| figure::load(&c.engines.busiest, look)),
             Self::Encode => charge_figure(row, look, |c| {
                 percent(one_of(&c.engines.encode, &c.engines.video), look)
@@ -282,6 +257,13 @@ impl Column {
                 .first()
                 .map_or(Key::None, |model| Key::Words(&model.name)),
             Self::Vram => size(row.charge.map(|c| &c.memory.vram)),
+            Self::VramChange | Self::SpillChange => {
+                let change = self.change(row).and_then(Change::bytes);
+                change.map_or(Key::None, |bytes| {
+                    let size = model::Bytes(bytes.unsigned_abs()).as_f64();
+                    Key::Number(if bytes < 0 { -size } else { size })
+                })
+            }
             Self::Spill => size(row.charge.map(|c| &c.memory.spill)),
             Self::Load => load(row.charge.map(|c| &c.engines.busiest)),
             Self::Encode => load(
@@ -394,10 +376,6 @@ fn model_name(process: &Process, cells: u16, look: Look) -> Figure {
     Figure::measured(text)
 }
 
-fn is_inferred<T: Copy>(reading: &Reading<Charged<T>>) -> bool {
-    reading.known().is_some_and(|known| known.basis().is_some())
-}
-
 /// What a container is called and its identifier; what is too long loses its middle, and before that
 /// the identifier goes.
 fn container_name(container: &Container, cells: u16, look: Look) -> String {
@@ -418,74 +396,4 @@ fn container_name(container: &Container, cells: u16, look: Look) -> String {
     } else {
         id.into_owned()
     }
-}
-
-/// Chooses the columns for `width` cells.
-pub(crate) fn arrange<'a>(
-    width: u16,
-    all_devices: bool,
-    sort: Column,
-    rows: &(impl Iterator<Item = Row<'a>> + Clone),
-) -> Arrangement {
-    let mut arrangement = Arrangement::default();
-    let mut chosen: Vec<&Shape> = Vec::with_capacity(SHAPES.len());
-    let some = rows.clone().next().is_some();
-    let charges = || rows.clone().filter_map(|row| row.charge);
-    arrangement.size_marks = charges().any(|on| is_inferred(&on.memory.vram));
-    arrangement.load_marks = charges().any(|on| is_inferred(&on.engines.busiest));
-    for shape in SHAPES {
-        let column = shape.column;
-        let in_instance = |row: Row<'_>| row.charge.is_some_and(|charge| charge.instance.is_some());
-        let applies = match column {
-            Column::Device => all_devices,
-            Column::Instance => !all_devices && rows.clone().any(in_instance),
-            _ => true,
-        };
-        if !applies {
-            continue;
-        }
-        let absent = some
-            && column.may_be_absent()
-            && column != sort
-            && rows.clone().all(|row| column.is_missing(row));
-        if absent {
-            arrangement.absent.push(shape.title);
-        } else {
-            chosen.push(shape);
-        }
-    }
-    // One cell of margin for the selection mark, one between columns.
-    let needed =
-        |chosen: &[&Shape]| -> u16 { chosen.iter().map(|shape| shape.cells.0 + 1).sum::<u16>() };
-    while needed(&chosen) > width && chosen.len() > 1 {
-        let last = chosen
-            .iter()
-            .enumerate()
-            .max_by_key(|(i, shape)| (shape.priority, *i))
-            .map(|(i, _)| i);
-        let Some(last) = last else { break };
-        chosen.remove(last);
-        arrangement.hidden += 1;
-    }
-    let mut spare = width.saturating_sub(needed(&chosen));
-    let mut cells: Vec<u16> = chosen.iter().map(|shape| shape.cells.0).collect();
-    let mut by_priority: Vec<usize> = (0..chosen.len()).collect();
-    by_priority.sort_by_key(|i| chosen.get(*i).map(|shape| shape.priority));
-    for i in by_priority {
-        if let (Some(shape), Some(cells)) = (chosen.get(i), cells.get_mut(i)) {
-            let more = (shape.cells.1 - shape.cells.0).min(spare);
-            *cells += more;
-            spare -= more;
-        }
-    }
-    let mut x = 1;
-    for (shape, cells) in chosen.iter().zip(cells) {
-        arrangement.placed.push(Placed {
-            column: shape.column,
-            cells,
-            x,
-        });
-        x = x.saturating_add(cells + 1);
-    }
-    arrangement
 }

@@ -8,6 +8,7 @@ use model::{
     Percent, PidMark, Reading, Reported,
 };
 
+use output::compare::change::{Change, NOTABLE};
 use ratatui::style::Style;
 
 use crate::theme::{Class, Look};
@@ -83,6 +84,28 @@ pub(crate) fn part_of(
         (false, false) => {}
     }
     out
+}
+
+/// A change since the mark; one that is smaller than what is notable is dimmed.
+pub(crate) fn change(change: Change, look: Look) -> Figure {
+    let class = match change {
+        Change::Measured(bytes) | Change::Inferred(bytes) if bytes.unsigned_abs() < NOTABLE => {
+            Class::Missing
+        }
+        Change::Inferred(_) => Class::Inferred,
+        _ => Class::Measured,
+    };
+    let text = match change {
+        Change::Measured(bytes) => output::format::difference(bytes),
+        Change::Inferred(bytes) => output::format::difference(bytes) + "?",
+        Change::New => "new".to_owned(),
+        Change::Gone => "gone".to_owned(),
+        Change::Missing(gap) => return Figure::gap(gap, look),
+    };
+    Figure {
+        text: text.into(),
+        class,
+    }
 }
 
 /// A measured reading through `show`.

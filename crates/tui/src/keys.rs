@@ -55,6 +55,12 @@ pub(crate) enum Action {
     Freeze,
     /// The newest picture while it is held.
     Step,
+    /// Keep the picture to compare later ones with.
+    Mark,
+    /// Forget it.
+    Unmark,
+    /// Show or hide what changed since.
+    Changes,
     /// Draw everything again.
     Redraw,
 }
@@ -192,6 +198,19 @@ pub(crate) const BINDINGS: &[Binding] = &[
         ".",
         "while it is held: the newest one",
     ),
+    bind(
+        &[plain('m'), key(KeyCode::F(8))],
+        Action::Mark,
+        "m F8",
+        "mark this moment: two more columns show what changed since",
+    ),
+    bind(
+        &[plain('d')],
+        Action::Changes,
+        "d",
+        "hide or show what changed since the mark",
+    ),
+    bind(&[plain('M')], Action::Unmark, "M", "take the mark away"),
     bind(
         &[plain('s'), key(KeyCode::F(6))],
         Action::SortMenu,

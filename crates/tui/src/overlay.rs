@@ -109,9 +109,12 @@ pub(crate) fn last_line(view: View<'_>) -> usize {
 pub(crate) fn sortable(view: View<'_>) -> impl Iterator<Item = Column> {
     let all = view.state.all_devices;
     let split = view.device().is_some_and(model::Device::in_mig_mode);
+    let mark = view.state.mark.as_ref();
+    let compared = mark.is_some_and(|mark| mark.is_shown);
     Column::all().filter(move |column| match column {
         Column::Device => all,
         Column::Instance => split && !all,
+        Column::VramChange | Column::SpillChange => compared,
         _ => true,
     })
 }

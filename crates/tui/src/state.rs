@@ -1,8 +1,10 @@
 //! What the user chose, apart from the snapshot that is shown.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use model::{ProcessKey, Snapshot};
+use model::{Process, ProcessKey, Snapshot};
+use output::compare::change::Changes;
 use output::filter::Filter;
 use ratatui::layout::Size;
 
@@ -21,6 +23,8 @@ pub(crate) struct RowPlace {
     pub(crate) process: usize,
     /// Index among the process's charges.
     pub(crate) charge: Option<usize>,
+    /// Whether it stands in the marked moment, and not in the one that is shown.
+    pub(crate) is_gone: bool,
 }
 
 /// What a row is, whatever its place: a process on a device.
@@ -38,6 +42,36 @@ pub(crate) struct Sort {
     pub(crate) column: Column,
     /// Largest first.
     pub(crate) descending: bool,
+}
+
+impl Default for Sort {
+    fn default() -> Self {
+        Self {
+            column: Column::Vram,
+            descending: true,
+        }
+    }
+}
+
+/// A moment that later ones are compared with.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    /// The moment.
+    pub(crate) snapshot: Arc<Snapshot>,
+    /// What changed from it to what is shown.
+    pub(crate) changes: Changes,
+    /// Whether that is shown.
+    pub(crate) is_shown: bool,
+}
+
+impl Mark {
+    pub(crate) fn of(snapshot: Arc<Snapshot>) -> Self {
+        Self {
+            snapshot,
+            changes: Changes::default(),
+            is_shown: true,
+        }
+    }
 }
 
 /// What lies over the panels.
@@ -88,6 +122,8 @@ pub(crate) struct State {
     pub(crate) offset: usize,
     /// The order.
     pub(crate) sort: Sort,
+    /// What later moments are compared with.
+    pub(crate) mark: Option<Mark>,
     /// The device chosen by the user.
     pub(crate) device: Option<u32>,
     /// Rows of all devices.
@@ -128,10 +164,8 @@ impl State {
             selected: None,
             cursor: 0,
             offset: 0,
-            sort: Sort {
-                column: Column::Vram,
-                descending: true,
-            },
+            sort: Sort::default(),
+            mark: None,
             device: None,
             all_devices: false,
             inspector: true,
@@ -157,21 +191,42 @@ impl State {
     /// its place is selected.
     pub(crate) fn list(&mut self, snapshot: Option<&Snapshot>) {
         self.rows.clear();
+        if let (Some(mark), Some(snapshot)) = (&mut self.mark, snapshot) {
+            mark.changes = Changes::between(&mark.snapshot, snapshot);
+        }
         let view = View {
             state: self,
             snapshot,
         };
         let device = view.device().map(|device| device.index);
+        // The device that is shown, by its number at the time of the mark.
+        let then = self.mark.as_ref().and_then(|mark| {
+            let key = view.device().map(|device| &device.key)?;
+            let mut devices = mark.snapshot.devices.iter();
+            devices.find(|it| it.key == *key).map(|it| it.index)
+        });
         let mut rows = std::mem::take(&mut self.rows);
+        let mut add = |process: usize, it: &Process, device: Option<u32>, is_gone: bool| {
+            let charges = it.charges.iter().enumerate();
+            let on = charges.filter(|(_, on)| self.all_devices || Some(on.device_index) == device);
+            let none = it.charges.is_empty().then_some(None);
+            rows.extend(
+                on.map(|(charge, _)| Some(charge))
+                    .chain(none)
+                    .map(|charge| RowPlace {
+                        process,
+                        charge,
+                        is_gone,
+                    }),
+            );
+        };
         for (process, it) in snapshot.iter().flat_map(|s| s.processes.iter()).enumerate() {
-            if it.charges.is_empty() {
-                let charge = None;
-                rows.push(RowPlace { process, charge });
-            }
-            for (charge, on) in it.charges.iter().enumerate() {
-                if self.all_devices || Some(on.device_index) == device {
-                    let charge = Some(charge);
-                    rows.push(RowPlace { process, charge });
+            add(process, it, device, false);
+        }
+        if let Some(mark) = self.mark.as_ref().filter(|mark| mark.is_shown) {
+            for place in &mark.changes.gone {
+                if let Some(it) = mark.snapshot.processes.get(*place) {
+                    add(*place, it, then, true);
                 }
             }
         }
@@ -186,9 +241,13 @@ impl State {
         let hidden = all - rows.len();
         let Sort { column, descending } = self.sort;
         // The snapshot's own order decides between equals, so that rows do not dance.
+        // Who is gone stands at the end.
         rows.sort_by(|a, b| match (view.row(*a), view.row(*b)) {
-            (Some(a), Some(b)) => column.compare(a, b, descending),
-            (a, b) => b.is_some().cmp(&a.is_some()),
+            (Some(x), Some(y)) => a
+                .is_gone
+                .cmp(&b.is_gone)
+                .then_with(|| column.compare(x, y, descending)),
+            (x, y) => y.is_some().cmp(&x.is_some()),
         });
         self.rows = rows;
         self.hidden = hidden;

@@ -2,6 +2,8 @@
 
 use model::{Device, Selection, Snapshot};
 
+use output::compare::change::{Change, RowChange};
+
 use crate::columns::Row;
 use crate::history::History;
 use crate::state::{RowPlace, State};
@@ -49,10 +51,18 @@ impl<'a> View<'a> {
 
     /// Row `place` of the table.
     pub(crate) fn row(self, place: RowPlace) -> Option<Row<'a>> {
-        let process = self.snapshot?.processes.get(place.process)?;
+        let mark = self.state.mark.as_ref().filter(|mark| mark.is_shown);
+        let (snapshot, change) = if place.is_gone {
+            (&*mark?.snapshot, Some(RowChange::all(Change::Gone)))
+        } else {
+            let change = mark.and_then(|mark| mark.changes.of(place.process, place.charge));
+            (self.snapshot?, change)
+        };
+        let process = snapshot.processes.get(place.process)?;
         Some(Row {
             process,
             charge: place.charge.and_then(|i| process.charges.get(i)),
+            change,
         })
     }
 
@@ -61,8 +71,9 @@ impl<'a> View<'a> {
         self.state.rows.iter().map(move |place| self.row(*place))
     }
 
-    /// The selected row.
+    /// The selected row. One that is gone has nothing to be inspected: what was is not what is.
     pub(crate) fn selected(self) -> Option<Row<'a>> {
-        self.row(*self.state.rows.get(self.state.cursor)?)
+        let place = self.state.rows.get(self.state.cursor)?;
+        self.row(*place).filter(|_| !place.is_gone)
     }
 }

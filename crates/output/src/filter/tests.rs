@@ -14,6 +14,7 @@ fn kept(text: &str) -> Vec<u32> {
             filter.keeps(Row {
                 process,
                 charge: process.charges.first(),
+                change: None,
             })
         })
         .map(|process| process.key.pid)
@@ -156,7 +157,7 @@ proptest! {
                 let again = Filter::parse(filter.text()).unwrap();
                 for (_, snapshot) in sample::all() {
                     for process in &snapshot.processes {
-                        let row = Row { process, charge: process.charges.first() };
+                        let row = Row { process, charge: process.charges.first(), change: None };
                         prop_assert_eq!(filter.keeps(row), again.keeps(row));
                     }
                 }
@@ -170,7 +171,7 @@ proptest! {
         if let (Ok(it), Ok(opposite)) = (Filter::parse(&text), Filter::parse(&format!("!{text}"))) {
             for (_, snapshot) in sample::all() {
                 for process in &snapshot.processes {
-                    let row = Row { process, charge: process.charges.first() };
+                    let row = Row { process, charge: process.charges.first(), change: None };
                     prop_assert!(!(it.keeps(row) && opposite.keeps(row)));
                 }
             }

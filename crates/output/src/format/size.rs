@@ -30,6 +30,12 @@ pub fn size_signed(bytes: i64) -> String {
     format!("{sign}{}", size(Bytes(bytes.unsigned_abs())))
 }
 
+/// A difference for a cell, with its sign: `+1.20G`, `-96.0M`, `0`. At most six columns.
+pub fn difference(bytes: i64) -> String {
+    let sign = if bytes > 0 { "+" } else { "" };
+    format!("{sign}{}", size_signed(bytes))
+}
+
 /// An estimate with its mark: `~1.25G`, or a range `~1.20–3.40G` where the two ends differ as
 /// printed. The unit is printed once where both ends share it.
 pub fn estimate(low: Bytes, high: Bytes) -> String {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use model::{Device, Gap, ScanState, Vendor};
+use output::compare::change::{Change, RowChange};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
@@ -10,7 +11,7 @@ use crate::columns::{self, Arrangement, Column, Row};
 use crate::figure::Figure;
 use crate::paint::{Strip, rule};
 use crate::panel::{self, Form, Name, Panel, Room};
-use crate::state::first_row;
+use crate::state::{Mark, first_row};
 use crate::theme::Class;
 use crate::view::View;
 
@@ -191,6 +192,16 @@ fn draw_rule(view: View<'_>, arrangement: &Arrangement, area: Rect, buffer: &mut
     if state.all_devices {
         title.push_str(" · all GPUs");
     }
+    if let Some(mark) = &state.mark {
+        let _ = write!(
+            title,
+            " · since {}",
+            crate::figure::clock(mark.snapshot.at.wall_us)
+        );
+        if let Some(text) = device_change(view, mark) {
+            let _ = write!(title, ": {text}");
+        }
+    }
     let arrow = if state.sort.descending { "▼" } else { "▲" };
     let sort = format!("sort {}{arrow}", heading(view, state.sort.column));
     let hidden = format!(
@@ -206,6 +217,15 @@ fn draw_rule(view: View<'_>, arrangement: &Arrangement, area: Rect, buffer: &mut
         notes.push(&absent);
     }
     rule(buffer, view.look(), area, 0, &title, &notes);
+}
+
+/// How the memory in use on the device that is shown has changed since the mark.
+fn device_change(view: View<'_>, mark: &Mark) -> Option<String> {
+    let is = view.device()?;
+    let was = mark.snapshot.devices.iter().find(|it| it.key == is.key)?;
+    let (was, is) = (was.memory.used.value()?, is.memory.used.value()?);
+    let bytes = i64::try_from(i128::from(is.0) - i128::from(was.0)).ok()?;
+    Some(format!("used {}", output::format::difference(bytes)))
 }
 
 fn draw_headings(
@@ -253,6 +273,7 @@ fn draw_row(
     } else {
         strip.skip(1);
     }
+    let is_gone = row.change == Some(RowChange::all(Change::Gone));
     for placed in &arrangement.placed {
         let Figure { mut text, class } = placed.column.cell(row, placed.cells, look);
         let has_marks = match placed.column {
@@ -266,6 +287,7 @@ fn draw_row(
         let style = match placed.column {
             // The selected row carries no colour of its own, so that it is one reversed band.
             _ if selected => look.plain(),
+            _ if is_gone => look.dim(),
             Column::Type => look.category(row.process.category),
             Column::Name if class != Class::Missing => look.bold(),
             _ => look.class(class),

@@ -3,6 +3,7 @@
 mod filter;
 mod keys;
 mod limits;
+mod mark;
 mod screens;
 mod words;
 
