@@ -72,15 +72,16 @@ impl Changes {
 
     /// Compares two moments of one machine.
     pub fn between(before: &Snapshot, after: &Snapshot) -> Self {
-        let identities = |snapshot: &'_ Snapshot| -> Vec<Vec<u16>> {
+        let ports_of = |snapshot: &'_ Snapshot| -> Vec<Vec<u16>> {
             let ports = |process: &Process| {
+                // tidy: a list for pairing, in which unknown ports pair nothing
                 let mut ports = process.ports.value().cloned().unwrap_or_default();
                 ports.sort_unstable();
                 ports
             };
             snapshot.processes.iter().map(ports).collect()
         };
-        let (old_ports, new_ports) = (identities(before), identities(after));
+        let (old_ports, new_ports) = (ports_of(before), ports_of(after));
         let old: Vec<Identity<'_>> = named(before, &old_ports);
         let new: Vec<Identity<'_>> = named(after, &new_ports);
         let mut changes = Self::default();
