@@ -1,11 +1,13 @@
 //! The command line: what can be typed.
 
+mod definition;
+
 use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use gguf::kv::CacheType;
 use model::Selector;
 
@@ -43,7 +45,16 @@ pub(crate) struct View {
     /// Draws and writes text with ASCII characters only; by default decided by the locale. JSON stays UTF-8.
     #[arg(long, global = true)]
     pub(crate) ascii: bool,
-    /// Uses no colours. The environment variable `NO_COLOR` does the same.
+    /// Colours of the screen [default: auto, or mono where `NO_COLOR` is set or the terminal is dumb].
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_enum,
+        global = true,
+        conflicts_with = "no_color"
+    )]
+    pub(crate) theme: Option<ThemeName>,
+    /// Uses no colours: --theme mono. The environment variable `NO_COLOR` does the same.
     #[arg(long, global = true)]
     pub(crate) no_color: bool,
     /// Leaves the mouse to the terminal.
@@ -240,100 +251,23 @@ pub(crate) enum Redact {
     None,
 }
 
-/// Options that a command has no use for: they are taken on either side of the command, and its help does not offer
-/// them.
-const USELESS: &[(&str, &[&str])] = &[
-    ("record", &["once", "ascii", "no_color", "no_mouse"]),
-    (
-        "replay",
-        &[
-            "interval",
-            "gpu_layers",
-            "no_probe",
-            "no_models",
-            "wake",
-            "adapters",
-            "root",
-        ],
-    ),
-    (
-        "demo",
-        &[
-            "interval",
-            "gpu_layers",
-            "no_probe",
-            "no_models",
-            "wake",
-            "adapters",
-            "root",
-        ],
-    ),
-    (
-        "inspect",
-        &[
-            "once",
-            "no_color",
-            "no_mouse",
-            "interval",
-            "gpu",
-            "no_probe",
-            "no_models",
-            "wake",
-            "adapters",
-            "root",
-        ],
-    ),
-    ("fit", &["once", "no_color", "no_mouse"]),
-];
-
-/// The command line as it is read and explained.
-fn definition() -> clap::Command {
-    let mut command = Cli::command().after_long_help(words());
-    // Options that go with every command are copied to each that has none of their own.
-    let everywhere: Vec<clap::Arg> = command.get_arguments().cloned().collect();
-    for (name, options) in USELESS {
-        let hidden = everywhere
-            .iter()
-            .filter(|it| options.contains(&it.get_id().as_str()));
-        let hidden: Vec<_> = hidden.map(|it| it.clone().hide(true)).collect();
-        command = command.mut_subcommand(*name, |it| it.args(hidden));
-    }
-    command
-}
-
-/// Columns of the words' explanations: as many as the narrowest usual terminal has.
-const WORDS_WIDTH: usize = 79;
-
-/// The words of the screen and the reports.
-fn words() -> String {
-    let mut text = "Words on the screen and in reports:\n".to_owned();
-    for words in [
-        output::words::COLUMNS,
-        output::words::READINGS,
-        output::words::DETAILS,
-    ] {
-        for (word, meaning) in words {
-            let mut line = format!("  {word:14} ");
-            for part in meaning.split(' ') {
-                if line.len() + 1 + part.len() > WORDS_WIDTH {
-                    text.push_str(&line);
-                    text.push('\n');
-                    line = " ".repeat(17);
-                }
-                line.push(' ');
-                line.push_str(part);
-            }
-            text.push_str(&line);
-            text.push('\n');
-        }
-        text.push('\n');
-    }
-    text
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ThemeName {
+    /// The terminal's own sixteen colours.
+    Auto,
+    /// For a dark background.
+    Dark,
+    /// For a light background.
+    Light,
+    /// For people who tell red from green badly; bars have letters.
+    Cb,
+    /// No colours: reversed, bold, underlined.
+    Mono,
 }
 
 /// Reads what was typed.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let mut definition = definition();
+    let mut definition = definition::definition();
     let matches =
         definition.try_get_matches_from_mut(crate::spelling::accept_llama_spelling(arguments))?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
@@ -401,12 +335,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory as _;
+
     use super::*;
 
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
-        definition().debug_assert();
+        definition::definition().debug_assert();
     }
 
     #[test]
@@ -415,7 +351,7 @@ mod tests {
             let line = ["gputaskman", command, "--help"].map(OsString::from);
             parse(line).unwrap_err().render().to_string()
         };
-        for (command, options) in USELESS {
+        for (command, options) in definition::USELESS {
             let help = help(command);
             assert!(help.contains("--json"), "{help}");
             for option in *options {

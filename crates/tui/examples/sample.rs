@@ -31,6 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Theme::Auto
         },
         ascii: has("ascii"),
+        truecolor: true,
         mouse: !has("nomouse"),
         interval: Duration::from_secs(1),
         wake: None,

@@ -67,6 +67,8 @@ pub struct Options {
     pub session: Session,
     /// Colours, or none at all.
     pub theme: Theme,
+    /// Whether the terminal shows any colour (24 bits), and not only 256.
+    pub truecolor: bool,
     /// Draw with ASCII characters only.
     pub ascii: bool,
     /// Ask the terminal for mouse events. It then needs Shift to select text.

@@ -149,6 +149,7 @@ impl State {
             look: Look {
                 theme: options.theme,
                 ascii: options.ascii,
+                truecolor: options.truecolor,
             },
             session: options.session,
             interval: options.interval,

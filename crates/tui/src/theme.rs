@@ -1,9 +1,13 @@
 //! Styles and glyphs. The theme `mono` sets no colour anywhere: a terminal that is asked for colour
 //! under `NO_COLOR` can lose every other attribute with it.
 
+mod palette;
+
 use model::Category;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
+
+use self::palette::Role;
 
 /// Colours, or none.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -11,6 +15,12 @@ pub enum Theme {
     /// The terminal's own sixteen colours.
     #[default]
     Auto,
+    /// Colours of its own, for a dark background.
+    Dark,
+    /// Colours of its own, for a light background.
+    Light,
+    /// Eight colours that are told apart by people who do not tell red from green, and letters in bars.
+    ColorBlind,
     /// No colours: reversed, bold and underlined only.
     Mono,
 }
@@ -39,12 +49,18 @@ pub(crate) struct Look {
     pub(crate) theme: Theme,
     /// ASCII only.
     pub(crate) ascii: bool,
+    /// Whether the terminal shows any colour, and not only 256.
+    pub(crate) truecolor: bool,
 }
 
 impl Look {
-    fn color(self, color: Color) -> Style {
+    fn color(self, role: Role) -> Style {
+        let own = |color| Style::new().fg(palette::shown(color, self.truecolor));
         match self.theme {
-            Theme::Auto => Style::new().fg(color),
+            Theme::Auto => Style::new().fg(palette::of_terminal(role)),
+            Theme::Dark => own(palette::dark(role)),
+            Theme::Light => own(palette::light(role)),
+            Theme::ColorBlind => own(palette::color_blind(role)),
             Theme::Mono => Style::new(),
         }
     }
@@ -57,7 +73,7 @@ impl Look {
 
     /// Text of lesser weight.
     pub(crate) fn dim(self) -> Style {
-        self.color(Color::DarkGray)
+        self.color(Role::Dim)
     }
 
     /// Text of more weight.
@@ -68,17 +84,17 @@ impl Look {
 
     /// Names of fields and meters.
     pub(crate) fn label(self) -> Style {
-        self.color(Color::Cyan)
+        self.color(Role::Label)
     }
 
     /// Rules between panels.
     pub(crate) fn rule(self) -> Style {
-        self.color(Color::DarkGray)
+        self.color(Role::Dim)
     }
 
     /// Titles on rules.
     pub(crate) fn title(self) -> Style {
-        self.color(Color::Cyan).add_modifier(Modifier::BOLD)
+        self.color(Role::Label).add_modifier(Modifier::BOLD)
     }
 
     /// Table headings.
@@ -103,17 +119,17 @@ impl Look {
 
     /// All is well.
     pub(crate) fn good(self) -> Style {
-        self.color(Color::Green)
+        self.color(Role::Good)
     }
 
     /// Needs attention.
     pub(crate) fn warning(self) -> Style {
-        self.color(Color::Yellow).add_modifier(Modifier::BOLD)
+        self.color(Role::Warning).add_modifier(Modifier::BOLD)
     }
 
     /// Broken or full.
     pub(crate) fn danger(self) -> Style {
-        self.color(Color::Red).add_modifier(Modifier::BOLD)
+        self.color(Role::Danger).add_modifier(Modifier::BOLD)
     }
 
     /// A share of a whole: its colour changes at 75 and 90 %, the number stands beside it.
@@ -129,48 +145,40 @@ impl Look {
 
     /// Charts.
     pub(crate) fn chart(self) -> Style {
-        self.color(Color::Green)
+        self.color(Role::Chart)
     }
 
     /// A figure of a class.
     pub(crate) fn class(self, class: Class) -> Style {
         match (class, self.theme) {
             (Class::Measured | Class::Inferred, _) | (_, Theme::Mono) => self.plain(),
-            (Class::Reported, Theme::Auto) => self.color(Color::Blue),
-            (Class::Estimated, Theme::Auto) => Style::new().add_modifier(Modifier::ITALIC),
-            (Class::Missing | Class::Pending, Theme::Auto) => self.dim(),
+            (Class::Reported, _) => self.color(Role::Reported),
+            (Class::Estimated, _) => Style::new().add_modifier(Modifier::ITALIC),
+            (Class::Missing | Class::Pending, _) => self.dim(),
         }
     }
 
     /// The colour of a category; plain in mono.
     pub(crate) fn category(self, category: Category) -> Style {
-        self.color(match category {
-            Category::Llm => Color::Green,
-            Category::Decision => Color::LightMagenta,
-            Category::Embedding => Color::Cyan,
-            Category::Speech => Color::Yellow,
-            Category::Diffusion => Color::Magenta,
-            Category::Training => Color::LightRed,
-            Category::Ai => Color::LightGreen,
-            Category::Browser => Color::Blue,
-            Category::Desktop => Color::LightBlue,
-            Category::Graphics3d => Color::Red,
-            Category::Video => Color::LightCyan,
-            Category::Other => Color::Gray,
-        })
+        self.color(Role::Category(category))
     }
 
     /// A letter upon a block of `style`.
     pub(crate) fn on_block(self, style: Style) -> Style {
-        match (self.theme, style.fg) {
-            (Theme::Auto, Some(color)) => Style::new().fg(Color::Black).bg(color),
-            _ => style.add_modifier(Modifier::REVERSED),
+        let ink = if self.theme == Theme::Light {
+            Color::White
+        } else {
+            Color::Black
+        };
+        match style.fg {
+            Some(color) => Style::new().fg(ink).bg(color),
+            None => style.add_modifier(Modifier::REVERSED),
         }
     }
 
     /// Whether bars are filled with letters rather than blocks.
     pub(crate) fn letters(self) -> bool {
-        self.ascii || self.theme == Theme::Mono
+        self.ascii || matches!(self.theme, Theme::Mono | Theme::ColorBlind)
     }
 
     /// Where text was cut.

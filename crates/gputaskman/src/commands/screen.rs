@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use tui::{Exit, Message, Options, Session, Theme};
 
-use crate::cli::Cli;
+use crate::cli::{Cli, ThemeName};
 use crate::failure::Failure;
 
 /// Opens the screen. `sample` runs on its own thread and sends snapshots until the screen is gone;
@@ -36,6 +36,7 @@ pub(super) fn open(
     let options = Options {
         session,
         theme: theme(cli),
+        truecolor: has_truecolor(),
         ascii: super::charset::is_ascii(cli, true),
         mouse: !cli.view.no_mouse,
         interval,
@@ -48,11 +49,21 @@ pub(super) fn open(
         })
 }
 
+/// What was asked for counts before what the environment says.
 fn theme(cli: &Cli) -> Theme {
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if cli.view.no_color || no_color {
-        Theme::Mono
-    } else {
-        Theme::Auto
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let is_dumb = || set("TERM").is_some_and(|term| term == "dumb");
+    match cli.view.theme {
+        Some(ThemeName::Dark) => Theme::Dark,
+        Some(ThemeName::Light) => Theme::Light,
+        Some(ThemeName::Cb) => Theme::ColorBlind,
+        Some(ThemeName::Mono) => Theme::Mono,
+        None if cli.view.no_color || set("NO_COLOR").is_some() || is_dumb() => Theme::Mono,
+        Some(ThemeName::Auto) | None => Theme::Auto,
     }
+}
+
+/// Whether the terminal says that it shows any colour.
+fn has_truecolor() -> bool {
+    std::env::var("COLORTERM").is_ok_and(|value| value == "truecolor" || value == "24bit")
 }

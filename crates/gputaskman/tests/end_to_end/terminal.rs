@@ -174,6 +174,8 @@ fn without_colour_the_selected_row_is_still_told_apart() {
     for start in [
         Start::line("-i 0.25").env("NO_COLOR", "1"),
         Start::line("-i 0.25 --no-color"),
+        Start::line("-i 0.25 --theme mono").env("CLICOLOR_FORCE", "1"),
+        Start::line("-i 0.25").env("TERM", "dumb"),
     ] {
         let mut terminal = start.driver(&driver).root(machine.path()).start();
         terminal.shows("llama-server");
@@ -204,6 +206,16 @@ fn without_colour_the_selected_row_is_still_told_apart() {
         .start();
     terminal.shows("llama-server");
     terminal.becomes(has_colour, "a colour");
+    // A theme that was asked for counts before what the environment says.
+    for theme in ["auto", "dark", "light", "cb"] {
+        let terminal = Start::line(&format!("-i 0.25 --theme {theme}"))
+            .env("NO_COLOR", "1")
+            .driver(&driver)
+            .root(machine.path())
+            .start();
+        terminal.shows("llama-server");
+        terminal.becomes(has_colour, "a colour");
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ fn options(theme: Theme, ascii: bool) -> Options {
         session: Session::Live,
         theme,
         ascii,
+        truecolor: true,
         mouse: true,
         interval: Duration::from_secs(1),
         wake: None,

@@ -415,3 +415,47 @@ fn what_kind_of_device_it_is_stands_on_the_screen() {
         assert!(shown.contains(words), "{words} in {shown}");
     }
 }
+
+#[test]
+fn a_theme_changes_colours_only_and_mono_has_none() {
+    use ratatui::style::Color;
+    const THEMES: [Theme; 4] = [Theme::Auto, Theme::Dark, Theme::Light, Theme::ColorBlind];
+    let drawn = |theme| {
+        let mut app = empty(&options(theme, false), (140, 45));
+        app.update(Message::Snapshot(Arc::new(model::sample::workstation())));
+        draw(&app)
+    };
+    let plain = text(&drawn(Theme::Auto));
+    for theme in THEMES {
+        let buffer = drawn(theme);
+        let own: Vec<Color> = buffer.content.iter().map(|cell| cell.fg).collect();
+        let is_own = |color: &Color| matches!(color, Color::Rgb(..));
+        assert_eq!(own.iter().any(is_own), theme != Theme::Auto, "{theme:?}");
+        if theme != Theme::ColorBlind {
+            assert_eq!(text(&buffer), plain, "{theme:?}");
+        }
+        // The selected row carries no colour of its own in any theme.
+        let row = text(&buffer)
+            .lines()
+            .position(|line| line.starts_with('▸'))
+            .unwrap();
+        let cells = buffer.content.chunks(140).nth(row).unwrap();
+        for cell in cells {
+            assert!(cell.modifier.contains(Modifier::REVERSED));
+            assert_eq!(
+                (cell.fg, cell.bg),
+                (Color::Reset, Color::Reset),
+                "{theme:?}"
+            );
+        }
+    }
+    // Letters in the bar, since eight colours do not tell twelve kinds of work apart.
+    let color_blind = text(&drawn(Theme::ColorBlind));
+    assert!(
+        color_blind.contains("LLLLLL") && !plain.contains("LLLLLL"),
+        "{color_blind}"
+    );
+    for cell in &drawn(Theme::Mono).content {
+        assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset));
+    }
+}
