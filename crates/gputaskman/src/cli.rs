@@ -149,12 +149,35 @@ pub(crate) enum Command {
     },
     /// Shows the program on a capture that comes with it.
     Demo,
+    /// Draws the screen as a picture (SVG), of this machine or of a recording. Command lines, folders, users and the
+    /// host's name are left out.
+    Screenshot(Screenshot),
     /// Says what a model file needs before anybody loads it: weights, KV cache, state and compute
     /// buffers, with every assumption. Without -c also for a row of contexts.
     Inspect(ModelFile),
     /// Says on which GPU a model file fits beside what runs now, with which context, and which idle
     /// model is in the way. It only advises, and ends with 0 whatever the answer is.
     Fit(ModelFile),
+}
+
+/// A picture of the screen.
+#[derive(Args, Debug)]
+pub(crate) struct Screenshot {
+    /// The recording that is shown, as its last refresh has it; else this machine
+    #[arg(long, value_name = "FILE", conflicts_with = "demo")]
+    pub(crate) replay: Option<PathBuf>,
+    /// Shows the capture that comes with the program
+    #[arg(long)]
+    pub(crate) demo: bool,
+    /// Columns and rows of the screen, 1x1 to 500x500
+    #[arg(long, value_name = "WIDTHxHEIGHT", default_value = "140x45", value_parser = size)]
+    pub(crate) size: (u16, u16),
+    /// Leaves nothing out: command lines, folders, users and the host's name are in the picture
+    #[arg(long)]
+    pub(crate) with_private: bool,
+    /// The file to write, which must not exist yet; - is standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
 }
 
 /// A model file and how it would be run. --gpu-layers (-ngl) says how much goes to the GPU: all of it
@@ -280,6 +303,21 @@ fn kv_type(text: &str) -> Result<(CacheType, CacheType), String> {
 
 fn cache_type(text: &str) -> Result<CacheType, String> {
     CacheType::from_name(text.trim()).ok_or_else(|| format!("{text:?} is no type of a cache"))
+}
+
+fn size(text: &str) -> Result<(u16, u16), String> {
+    let side = |text: &str| text.trim().parse().ok();
+    let sides = text.split_once(['x', 'X']);
+    let sides = sides.and_then(|(width, height)| Some((side(width)?, side(height)?)));
+    let possible = 1..=tui::MOST_CELLS;
+    sides
+        .filter(|(width, height)| possible.contains(width) && possible.contains(height))
+        .ok_or_else(|| {
+            format!(
+                "it is columns and rows, each 1 to {}: 140x45",
+                tui::MOST_CELLS
+            )
+        })
 }
 
 fn tokens(text: &str) -> Result<u64, String> {

@@ -22,6 +22,7 @@ use model::{ChargedBytes, Device, Reading, Snapshot};
 use raw::capture::{Capture, ReplayMachine};
 use raw::{Machine as _, TickPlan};
 use serde_json::{Map, Value};
+use tui::{Picture, Theme};
 
 /// How a capture begins.
 const FORMAT: &[u8] = b"{\"format\":\"gputaskman.capture/";
@@ -48,6 +49,53 @@ fn every_capture_of_the_repository_says_what_was_reviewed() {
             output::text::report(&last, WIDTHS[0])
         );
         insta::assert_snapshot!(name + "-json", reviewable(&output::json::to_line(&last)));
+    }
+}
+
+/// Sizes of the screens that are reviewed.
+const SIZES: [(u16, u16); 4] = [(60, 15), (80, 24), (120, 40), (200, 60)];
+
+#[test]
+fn every_capture_of_the_repository_has_the_reviewed_screens() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = here.join("../../fixtures/captures");
+    let mut files: Vec<(String, PathBuf)> = captures(&folder)
+        .into_iter()
+        .map(|file| (name(&file, &folder), file))
+        .collect();
+    files.push(("demo".to_owned(), here.join("demo.ndjson.gz")));
+    for (name, file) in files {
+        let refreshes = replay(&Arc::new(
+            Capture::load(File::open(&file).unwrap()).unwrap(),
+        ));
+        let mut screens = String::new();
+        for (width, height) in SIZES {
+            for (look, theme, ascii) in [
+                ("auto", Theme::Auto, false),
+                ("mono", Theme::Mono, false),
+                ("ascii", Theme::Auto, true),
+            ] {
+                let options = tui::Options {
+                    session: tui::Session::Replay { name: name.clone() },
+                    theme,
+                    truecolor: true,
+                    ascii,
+                    mouse: true,
+                    interval: std::time::Duration::from_secs(1),
+                    wake: None,
+                };
+                let screen = Picture::of(&options, (width, height), refreshes.clone()).text();
+                assert!(
+                    !ascii || screen.is_ascii(),
+                    "{name} {width}x{height}\n{screen}"
+                );
+                assert_eq!(screen.lines().count(), usize::from(height));
+                let widest = screen.lines().map(output::format::display_width).max();
+                assert!(widest <= Some(usize::from(width)), "{name}\n{screen}");
+                let _ = writeln!(screens, "==== {width}x{height} {look}\n{screen}");
+            }
+        }
+        insta::assert_snapshot!(name + "-screens", screens);
     }
 }
 

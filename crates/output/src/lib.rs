@@ -11,6 +11,7 @@ pub mod compare;
 pub mod filter;
 pub mod format;
 pub mod json;
+pub mod privacy;
 mod shown;
 mod sleep;
 pub mod text;

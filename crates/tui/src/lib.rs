@@ -21,6 +21,7 @@ mod overlay;
 mod paint;
 mod panel;
 mod panels;
+mod picture;
 mod prompt;
 mod prose;
 mod run;
@@ -35,6 +36,7 @@ mod widgets;
 #[cfg(test)]
 mod tests;
 
+pub use picture::{MOST_CELLS, Picture};
 pub use run::run;
 pub use session::{Exit, Message, Options, Session, Wake};
 pub use theme::Theme;

@@ -51,6 +51,7 @@ pub(super) const USELESS: &[(&str, &[&str])] = &[
             "root",
         ],
     ),
+    ("screenshot", &["once", "json", "no_mouse"]),
     ("fit", &["once", "theme", "no_color", "no_mouse"]),
 ];
 

@@ -18,14 +18,19 @@ pub(super) fn run(cli: &Cli) -> Outcome {
 
 /// Shows the demonstration as the command line asks.
 pub(super) fn show(cli: &Cli) -> Outcome {
-    let capture = Capture::load(CAPTURE)
-        .context("the built-in demonstration cannot be read")
-        .map_err(Failure::failed)?;
-    let note = capture
-        .manifest
-        .note
-        .as_deref()
-        .unwrap_or("synthetic")
-        .to_owned();
+    let capture = capture()?;
+    let note = note(&capture);
     replay::show(cli, capture, Session::Demo { note }, true)
+}
+
+pub(super) fn capture() -> Result<Capture, Failure> {
+    Capture::load(CAPTURE)
+        .context("the built-in demonstration cannot be read")
+        .map_err(Failure::failed)
+}
+
+/// What the capture says of itself.
+pub(super) fn note(capture: &Capture) -> String {
+    let note = capture.manifest.note.as_deref();
+    note.unwrap_or("synthetic").to_owned()
 }

@@ -10,6 +10,7 @@ mod replay;
 mod report;
 mod requirement;
 mod screen;
+mod screenshot;
 mod selection;
 
 use model::{Selector, Text};
@@ -27,6 +28,7 @@ pub(crate) fn run(cli: &Cli) -> Outcome {
         Some(Command::Record(record)) => record::run(cli, record),
         Some(Command::Replay { file }) => replay::run(cli, file),
         Some(Command::Demo) => demo::run(cli),
+        Some(Command::Screenshot(options)) => screenshot::run(cli, options),
         Some(Command::Inspect(asked)) => requirement::inspect(cli, asked),
         Some(Command::Fit(asked)) => requirement::fit(cli, asked),
         None if cli.view.list_gpus => report::list_gpus(cli),
@@ -73,7 +75,13 @@ fn refuse_contradictions(cli: &Cli) -> Result<(), Failure> {
             )),
             None => Ok(()),
         },
-        Command::Fit(_) | Command::Record(_) => Ok(()),
+        Command::Screenshot(_) if cli.view.once || cli.view.json => Err(Failure::usage(
+            anyhow::anyhow!(
+                "screenshot draws the screen, so --once and --json have no meaning here"
+            ),
+            "gputaskman --once writes the report as text, --json as data",
+        )),
+        Command::Fit(_) | Command::Record(_) | Command::Screenshot(_) => Ok(()),
     }
 }
 

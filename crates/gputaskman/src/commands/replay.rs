@@ -24,13 +24,17 @@ pub(super) fn run(cli: &Cli, file: &Path) -> Outcome {
             file.display()
         ));
     }
-    let name = file
-        .file_name()
-        .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+    let name = name(file);
     show(cli, capture, Session::Replay { name }, false)
 }
 
-fn load(file: &Path) -> Result<Capture, Failure> {
+/// What a recording is called on the screen.
+pub(super) fn name(file: &Path) -> String {
+    file.file_name()
+        .map_or_else(String::new, |n| n.to_string_lossy().into_owned())
+}
+
+pub(super) fn load(file: &Path) -> Result<Capture, Failure> {
     let what = || format!("cannot read the recording {}", file.display());
     let input = sources::open_regular(file)
         .with_context(what)

@@ -50,7 +50,7 @@ pub(super) fn open(
 }
 
 /// What was asked for counts before what the environment says.
-fn theme(cli: &Cli) -> Theme {
+pub(super) fn theme(cli: &Cli) -> Theme {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let is_dumb = || set("TERM").is_some_and(|term| term == "dumb");
     match cli.view.theme {

@@ -38,6 +38,7 @@ mod record_replay;
 mod refused_captures;
 mod requirement;
 mod scenarios;
+mod screenshot;
 mod selected_gpu;
 mod server_words;
 mod sleeping;

@@ -16,11 +16,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
 use crate::app::{App, Flow};
+use crate::picture::text;
 use crate::session::{Message, Options, Session};
 use crate::state::State;
 use crate::theme::Theme;
 
-fn options(theme: Theme, ascii: bool) -> Options {
+pub(crate) fn options(theme: Theme, ascii: bool) -> Options {
     Options {
         session: Session::Live,
         theme,
@@ -79,24 +80,4 @@ fn draw(app: &App) -> Buffer {
     let mut buffer = Buffer::empty(area);
     crate::screen::render(app.view(), area, &mut buffer);
     buffer
-}
-
-fn text(buffer: &Buffer) -> String {
-    let width = usize::from(buffer.area.width).max(1);
-    let mut out = String::new();
-    for line in buffer.content.chunks(width) {
-        let mut text = String::new();
-        let mut covered = 0;
-        for cell in line {
-            if covered > 0 {
-                covered -= 1;
-                continue;
-            }
-            covered = crate::paint::width(cell.symbol()).saturating_sub(1);
-            text.push_str(cell.symbol());
-        }
-        out.push_str(text.trim_end());
-        out.push('\n');
-    }
-    out
 }
