@@ -22,6 +22,10 @@ pub const COLUMNS: &[Word] = &[
     ("PAGED", "device memory that was moved out of the device"),
     ("GPU%", "load of the busiest engine by this process"),
     (
+        "3D COMP COPY",
+        "load of the graphics, compute and copy engines by this process",
+    ),
+    (
         "ENC DEC",
         "load of the video encoder and decoder; both where one engine does both",
     ),

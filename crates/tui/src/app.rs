@@ -143,6 +143,8 @@ impl App {
             }
             Action::SortLeft => self.sort_beside(false),
             Action::SortRight => self.sort_beside(true),
+            Action::ColumnsLeft => self.state.passed = self.state.passed.saturating_sub(1),
+            Action::ColumnsRight => return self.columns_right(),
             Action::NextDevice => return self.turn_device(true),
             Action::PreviousDevice => return self.turn_device(false),
             Action::Device(index) => return self.show_device(index),

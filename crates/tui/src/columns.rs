@@ -45,8 +45,16 @@ pub(crate) enum Column {
     Spill,
     /// Its change since the mark.
     SpillChange,
+    /// Memory that was moved out of the device.
+    Paged,
     /// Load of the busiest engine.
     Load,
+    /// Load of the graphics engine.
+    Graphics,
+    /// Load of the compute engines.
+    Compute,
+    /// Load of the copy engines.
+    Copy,
     /// Encoder load.
     Encode,
     /// Decoder load.
@@ -97,7 +105,27 @@ impl Column {
                 | Self::VramChange
                 | Self::Spill
                 | Self::SpillChange
+                | Self::Paged
                 | Self::Load
+                | Self::Graphics
+                | Self::Compute
+                | Self::Copy
+                | Self::Encode
+                | Self::Decode
+        )
+    }
+
+    /// Whether it shows what a process holds or does on a device now.
+    const fn is_of_the_moment(self) -> bool {
+        matches!(
+            self,
+            Self::Vram
+                | Self::Spill
+                | Self::Paged
+                | Self::Load
+                | Self::Graphics
+                | Self::Compute
+                | Self::Copy
                 | Self::Encode
                 | Self::Decode
         )
@@ -123,6 +151,10 @@ impl Column {
             self,
             Self::Spill
                 | Self::SpillChange
+                | Self::Paged
+                | Self::Graphics
+                | Self::Compute
+                | Self::Copy
                 | Self::Encode
                 | Self::Decode
                 | Self::User
@@ -140,6 +172,10 @@ impl Column {
         }
         let gap = match self {
             Self::Spill => of_charge(|c| c.memory.spill.gap()),
+            Self::Paged => of_charge(|c| c.memory.paged.gap()),
+            Self::Graphics => of_charge(|c| c.engines.graphics.gap()),
+            Self::Compute => of_charge(|c| c.engines.compute.gap()),
+            Self::Copy => of_charge(|c| c.engines.copy.gap()),
             Self::Encode => of_charge(|c| one_of(&c.engines.encode, &c.engines.video).gap()),
             Self::Decode => of_charge(|c| one_of(&c.engines.decode, &c.engines.video).gap()),
             Self::User => row.process.user.gap(),
@@ -165,9 +201,7 @@ impl Column {
         // What was measured at the time of the mark is not what is.
         let was = matches!(row.change, Some(change) if change.vram == Change::Gone);
         match self {
-            Self::Vram | Self::Spill | Self::Load | Self::Encode | Self::Decode if was => {
-                Figure::none()
-            }
+            _ if was && self.is_of_the_moment() => Figure::none(),
             Self::Device => row.charge.map_or_else(Figure::none, |charge| {
                 Figure::measured(match charge.instance {
                     Some((gpu, _)) => format!("{}/{gpu}", charge.device_index),
@@ -200,6 +234,10 @@ impl Column {
                 .change(row)
                 .map_or_else(Figure::none, |it| figure::change(it, look)),
             Self::Load => charge_figure(row, look, |c| figure::load(&c.engines.busiest, look)),
+            Self::Paged => charge_figure(row, look, |c| figure::estimated(&c.memory.paged, look)),
+            Self::Graphics => charge_figure(row, look, |c| percent(&c.engines.graphics, look)),
+            Self::Compute => charge_figure(row, look, |c| percent(&c.engines.compute, look)),
+            Self::Copy => charge_figure(row, look, |c| percent(&c.engines.copy, look)),
             Self::Encode => charge_figure(row, look, |c| {
                 percent(one_of(&c.engines.encode, &c.engines.video), look)
             }),
@@ -265,7 +303,14 @@ impl Column {
                 })
             }
             Self::Spill => size(row.charge.map(|c| &c.memory.spill)),
+            Self::Paged => {
+                let paged = row.charge.and_then(|c| c.memory.paged.known());
+                paged.map_or(Key::None, |it| Key::Number(it.low.as_f64()))
+            }
             Self::Load => load(row.charge.map(|c| &c.engines.busiest)),
+            Self::Graphics => load(row.charge.map(|c| &c.engines.graphics)),
+            Self::Compute => load(row.charge.map(|c| &c.engines.compute)),
+            Self::Copy => load(row.charge.map(|c| &c.engines.copy)),
             Self::Encode => load(
                 row.charge
                     .map(|c| one_of(&c.engines.encode, &c.engines.video)),

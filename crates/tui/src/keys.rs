@@ -31,6 +31,10 @@ pub(crate) enum Action {
     SortLeft,
     /// Sort by the column to the right.
     SortRight,
+    /// Bring the columns to the left.
+    ColumnsLeft,
+    /// Bring the columns to the right.
+    ColumnsRight,
     /// Turn the order round.
     Reverse,
     /// The next device.
@@ -228,6 +232,18 @@ pub(crate) const BINDINGS: &[Binding] = &[
         Action::SortRight,
         ">",
         "sort by the column to the right",
+    ),
+    bind(
+        &[key(KeyCode::Left)],
+        Action::ColumnsLeft,
+        "←",
+        "the columns to the left",
+    ),
+    bind(
+        &[key(KeyCode::Right)],
+        Action::ColumnsRight,
+        "→",
+        "the columns that have no room; PID and NAME stay",
     ),
     bind(
         &[plain('r')],

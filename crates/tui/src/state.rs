@@ -122,6 +122,8 @@ pub(crate) struct State {
     pub(crate) offset: usize,
     /// The order.
     pub(crate) sort: Sort,
+    /// Columns of the table that are moved out to the left.
+    pub(crate) passed: usize,
     /// What later moments are compared with.
     pub(crate) mark: Option<Mark>,
     /// The device chosen by the user.
@@ -166,6 +168,7 @@ impl State {
             cursor: 0,
             offset: 0,
             sort: Sort::default(),
+            passed: 0,
             mark: None,
             device: None,
             all_devices: false,

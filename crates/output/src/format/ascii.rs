@@ -5,6 +5,7 @@ use unicode_width::UnicodeWidthChar;
 /// Our own signs and what stands for them; each takes one column, and so does its likeness.
 const LIKENESS: &[(char, &str)] = &[
     ('Δ', "d"),
+    ('←', "<"),
     ('─', "-"),
     ('–', "-"),
     ('│', "|"),

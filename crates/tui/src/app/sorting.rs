@@ -1,6 +1,6 @@
 //! The order of the table.
 
-use super::App;
+use super::{App, Flow};
 use crate::columns::Column;
 use crate::panels::processes;
 use crate::state::Sort;
@@ -14,6 +14,16 @@ impl App {
         };
         self.state.sort = Sort { column, descending };
         self.list();
+    }
+
+    /// Moves the columns by one, while there is one that is not on the screen.
+    pub(super) fn columns_right(&mut self) -> Flow {
+        let (passed, more) = processes::sideways(self.view());
+        if !more {
+            return Flow::Idle;
+        }
+        self.state.passed = passed + 1;
+        Flow::Draw
     }
 
     pub(super) fn sort_beside(&mut self, right: bool) {

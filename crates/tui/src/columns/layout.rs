@@ -44,11 +44,15 @@ pub(super) const SHAPES: &[Shape] = &[
     shape(Column::VramChange, "ΔVRAM", (7, 7), true, 2),
     shape(Column::Spill, "SPILL", (7, 8), true, 7),
     shape(Column::SpillChange, "ΔSPILL", (7, 7), true, 7),
+    shape(Column::Paged, "PAGED", (8, 8), true, 9),
     shape(Column::Load, "GPU%", (5, 5), true, 5),
-    shape(Column::Encode, "ENC", (4, 4), true, 9),
-    shape(Column::Decode, "DEC", (4, 4), true, 9),
-    shape(Column::User, "USER", (8, 12), false, 10),
-    shape(Column::Container, "CONTAINER", (12, 32), false, 11),
+    shape(Column::Graphics, "3D", (4, 4), true, ENGINES),
+    shape(Column::Compute, "COMP", (5, 5), true, ENGINES + 1),
+    shape(Column::Copy, "COPY", (5, 5), true, ENGINES + 2),
+    shape(Column::Encode, "ENC", (4, 4), true, 10),
+    shape(Column::Decode, "DEC", (4, 4), true, 10),
+    shape(Column::User, "USER", (8, 12), false, 11),
+    shape(Column::Container, "CONTAINER", (12, 32), false, 12),
 ];
 
 /// A column in its place.
@@ -69,6 +73,10 @@ pub(crate) struct Arrangement {
     pub(crate) placed: Vec<Placed>,
     /// Left out for lack of width.
     pub(crate) hidden: usize,
+    /// Columns that were moved out to the left.
+    pub(crate) passed: usize,
+    /// Whether the last of all columns is on the screen.
+    pub(crate) has_last: bool,
     /// Left out because no row has a value: their titles.
     pub(crate) absent: Vec<&'static str>,
     /// Whether any size or load has a matched owner, so that the others leave room for its mark.
@@ -80,9 +88,22 @@ fn is_inferred<T: Copy>(reading: &Reading<Charged<T>>) -> bool {
     reading.known().is_some_and(|known| known.basis().is_some())
 }
 
-/// Chooses the columns for `width` cells.
+/// Priority of the columns of single engines.
+const ENGINES: u8 = 13;
+
+/// Cells beyond the least widths that they leave to the names of models and containers.
+const ROOM_FOR_NAMES: u16 = 24;
+
+/// Columns that stay where the others are moved sideways.
+const fn is_pinned(column: Column) -> bool {
+    matches!(column, Column::Device | Column::Pid | Column::Name)
+}
+
+/// Chooses the columns for `width` cells. Where `passed` columns were moved out to the left, those behind them follow
+/// in order; else the more important ones stay.
 pub(crate) fn arrange<'a>(
     width: u16,
+    passed: usize,
     all_devices: bool,
     sort: Column,
     rows: &(impl Iterator<Item = Row<'a>> + Clone),
@@ -120,16 +141,44 @@ pub(crate) fn arrange<'a>(
     // One cell of margin for the selection mark, one between columns.
     let needed =
         |chosen: &[&Shape]| -> u16 { chosen.iter().map(|shape| shape.cells.0 + 1).sum::<u16>() };
-    while needed(&chosen) > width && chosen.len() > 1 {
+    let end = chosen.last().map(|shape| shape.column);
+    let movable = chosen
+        .iter()
+        .filter(|shape| !is_pinned(shape.column))
+        .count();
+    arrangement.passed = passed.min(movable.saturating_sub(1));
+    let mut left = arrangement.passed;
+    chosen.retain(|shape| {
+        let goes = !is_pinned(shape.column) && left > 0;
+        left -= usize::from(goes);
+        !goes
+    });
+    let moved = arrangement.passed;
+    arrangement.hidden = moved;
+    // What an engine does comes only where names of models keep their room.
+    let room = |chosen: &[&Shape]| {
+        let engines = chosen.iter().any(|shape| shape.priority >= ENGINES);
+        if engines && moved == 0 {
+            width.saturating_sub(ROOM_FOR_NAMES)
+        } else {
+            width
+        }
+    };
+    while needed(&chosen) > room(&chosen) && chosen.len() > 1 {
+        let order = |(i, shape): (usize, &&Shape)| match moved {
+            0 => (shape.priority, i),
+            _ => (0, i),
+        };
         let last = chosen
             .iter()
             .enumerate()
-            .max_by_key(|(i, shape)| (shape.priority, *i))
+            .max_by_key(|it| order(*it))
             .map(|(i, _)| i);
         let Some(last) = last else { break };
         chosen.remove(last);
         arrangement.hidden += 1;
     }
+    arrangement.has_last = chosen.last().map(|shape| shape.column) == end;
     let mut spare = width.saturating_sub(needed(&chosen));
     let mut cells: Vec<u16> = chosen.iter().map(|shape| shape.cells.0).collect();
     let mut by_priority: Vec<usize> = (0..chosen.len()).collect();

@@ -123,6 +123,15 @@ pub(crate) fn page(view: View<'_>) -> usize {
     usize::from(area.height.saturating_sub(head(size)))
 }
 
+/// How many columns are moved out to the left, and whether there are more to the right.
+pub(crate) fn sideways(view: View<'_>) -> (usize, bool) {
+    let arrangement = arrange(view, view.state.size.width);
+    (
+        arrangement.passed,
+        !arrangement.has_last || arrangement.hidden > arrangement.passed,
+    )
+}
+
 /// The columns on the screen.
 pub(crate) fn shown_columns(view: View<'_>) -> Vec<Column> {
     let placed = arrange(view, view.state.size.width).placed;
@@ -155,6 +164,7 @@ fn arrange(view: View<'_>, width: u16) -> Arrangement {
         .is_some_and(|snapshot| snapshot.devices.len() > 1);
     columns::arrange(
         width,
+        view.state.passed,
         view.state.all_devices && many,
         view.state.sort.column,
         &view.rows().flatten(),
@@ -205,7 +215,7 @@ fn draw_rule(view: View<'_>, arrangement: &Arrangement, area: Rect, buffer: &mut
     let arrow = if state.sort.descending { "▼" } else { "▲" };
     let sort = format!("sort {}{arrow}", heading(view, state.sort.column));
     let hidden = format!(
-        "+{}: widen",
+        "+{}: ←→",
         model::names::counted(arrangement.hidden, "column", "columns")
     );
     let absent = format!("{}: n/a here", arrangement.absent.join(" "));

@@ -328,3 +328,40 @@ fn at_first_a_device_that_is_awake_is_shown_and_later_none_takes_its_place() {
     let all = super::app(with_asleep(&[0, 1, 2, 3, 4, 5, 6, 7]), (80, 24));
     assert_eq!(shown(&all), Some(0));
 }
+
+#[test]
+fn every_column_can_be_reached_sideways_while_number_and_name_stay() {
+    use crate::columns::Column;
+    use crate::panels::processes::{shown_columns, sideways};
+    for (name, snapshot) in model::sample::all() {
+        if snapshot.devices.is_empty() {
+            continue;
+        }
+        // With room for all of them, none is moved.
+        let mut wide = app(snapshot.clone(), (400, 45));
+        let all = shown_columns(wide.view());
+        press(&mut wide, "Right");
+        assert_eq!(wide.state.passed, 0, "{name}");
+        for width in [60, 80, 100] {
+            let mut app = app(snapshot.clone(), (width, 24));
+            let first = shown_columns(app.view());
+            let mut seen = first.clone();
+            let mut steps = 0;
+            while sideways(app.view()).1 {
+                press(&mut app, "Right");
+                let shown = shown_columns(app.view());
+                assert!(shown.contains(&Column::Pid) && shown.contains(&Column::Name));
+                seen.extend(shown);
+                steps += 1;
+                assert!(steps < 40, "{name} {width}");
+            }
+            for column in &all {
+                assert!(seen.contains(column), "{name} {width} {column:?}");
+            }
+            for _ in 0..steps {
+                press(&mut app, "Left");
+            }
+            assert_eq!(shown_columns(app.view()), first, "{name} {width}");
+        }
+    }
+}

@@ -56,6 +56,8 @@ fn press(app: &mut App, keys: &str) -> Flow {
             "Esc" => KeyCode::Esc,
             "Tab" => KeyCode::Tab,
             "Down" => KeyCode::Down,
+            "Left" => KeyCode::Left,
+            "Right" => KeyCode::Right,
             "Backspace" => KeyCode::Backspace,
             "Space" => KeyCode::Char(' '),
             "Up" => KeyCode::Up,
