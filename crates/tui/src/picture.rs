@@ -8,13 +8,10 @@ use std::sync::Arc;
 
 use model::Snapshot;
 use ratatui::buffer::{Buffer, Cell};
-use ratatui::layout::{Rect, Size};
 use ratatui::style::{Color, Modifier};
 
-use crate::app::App;
-use crate::screen;
-use crate::session::{Message, Options};
-use crate::state::State;
+use crate::session::Options;
+use crate::stage::Stage;
 use crate::theme::Theme;
 
 /// Largest picture, in cells a side; a terminal of that size does not exist.
@@ -95,21 +92,16 @@ impl Picture {
         (width, height): (u16, u16),
         snapshots: impl IntoIterator<Item = Arc<Snapshot>>,
     ) -> Self {
-        let size = Size::new(width.min(MOST_CELLS), height.min(MOST_CELLS));
-        let mut app = App {
-            state: State::new(options.clone(), size),
-            snapshot: None,
-            held: None,
-        };
+        let mut stage = Stage::new(
+            options.clone(),
+            (width.min(MOST_CELLS), height.min(MOST_CELLS)),
+        );
         for snapshot in snapshots {
-            app.update(Message::Snapshot(snapshot));
+            stage.take(snapshot);
         }
-        let area = Rect::new(0, 0, size.width, size.height);
-        let mut buffer = Buffer::empty(area);
-        screen::render(app.view(), area, &mut buffer);
         let is_light = options.theme == Theme::Light;
         Self {
-            buffer,
+            buffer: stage.buffer(),
             shades: if is_light { &LIGHT } else { &DARK },
         }
     }

@@ -19,8 +19,8 @@ const KEYS: &[(&str, &str)] = &[
     ("Enter", "Open"),
     ("/", "Filter"),
     ("s", "Sort"),
-    ("<>", "Column"),
-    ("r", "Reverse"),
+    ("m", "Mark"),
+    ("f", "Freeze"),
     ("i", "Inspector"),
     ("n", "Notices"),
 ];

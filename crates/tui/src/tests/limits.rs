@@ -1,11 +1,9 @@
 //! No size, no sample and no key makes it panic, and how fast it is.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use crossterm::event::Event;
 use proptest::prelude::*;
-use ratatui::buffer::Buffer;
 
 use super::{app, draw, empty, options, press, text};
 use crate::session::Message;
@@ -76,47 +74,4 @@ fn no_control_or_direction_character_reaches_a_cell() {
         };
         assert_eq!(screen.chars().find(bad), None);
     }
-}
-
-/// Prints the cost of a refresh: `cargo test --release -- --ignored --nocapture cost`.
-#[test]
-#[ignore = "a measurement, not a check"]
-#[expect(clippy::disallowed_methods, reason = "a measurement")]
-fn cost_of_a_refresh() {
-    use ratatui::Terminal;
-    use ratatui::backend::CrosstermBackend;
-    let snapshot = Arc::new(model::sample::workstation());
-    let mut app = app((*snapshot).clone(), (140, 45));
-    let area = ratatui::layout::Rect::new(0, 0, 140, 45);
-    let terminal = Terminal::with_options(
-        CrosstermBackend::new(std::io::sink()),
-        ratatui::TerminalOptions {
-            viewport: ratatui::Viewport::Fixed(area),
-        },
-    );
-    let mut terminal = terminal.unwrap();
-    let rounds = 2000_u32;
-    let mut costs = [Duration::ZERO; 3];
-    let mut buffer = Buffer::empty(area);
-    for round in 0..rounds {
-        let mut next = (*snapshot).clone();
-        next.devices[0].gpu = next.devices[0]
-            .gpu
-            .map(|_| model::Percent(f64::from(round % 100)));
-        let message = Message::Snapshot(Arc::new(next));
-        let start = Instant::now();
-        app.update(message);
-        costs[0] += start.elapsed();
-        let start = Instant::now();
-        buffer.reset();
-        crate::screen::render(app.view(), area, &mut buffer);
-        costs[1] += start.elapsed();
-        let start = Instant::now();
-        terminal
-            .draw(|frame| crate::screen::render(app.view(), area, frame.buffer_mut()))
-            .unwrap();
-        costs[2] += start.elapsed();
-    }
-    let [update, render, draw] = costs.map(|cost| cost / rounds);
-    println!("update {update:?}, render {render:?}, render and send the difference {draw:?}");
 }
