@@ -290,6 +290,11 @@ pub(crate) const BINDINGS: &[Binding] = &[
     ),
 ];
 
+/// The keys of every action as the help names them, such as `j ↓`: for tests that press all of them.
+pub fn key_names() -> impl Iterator<Item = &'static str> {
+    BINDINGS.iter().map(|binding| binding.shown)
+}
+
 /// What `event` asks for.
 pub(crate) fn action(event: KeyEvent) -> Option<Action> {
     if event.kind == KeyEventKind::Release {

@@ -37,6 +37,7 @@ mod widgets;
 #[cfg(test)]
 mod tests;
 
+pub use keys::key_names;
 pub use picture::{MOST_CELLS, Picture};
 pub use run::run;
 pub use session::{Exit, Message, Options, Session, Wake};

@@ -22,6 +22,7 @@ mod containers;
 mod details;
 mod drm_charges;
 mod drm_machines;
+mod every_key;
 mod forecast;
 mod generations;
 mod hostile_models;
