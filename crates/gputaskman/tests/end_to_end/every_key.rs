@@ -111,6 +111,21 @@ fn settle(terminal: &Terminal, width: &mut u16, after: &str) {
     );
 }
 
+/// Closes what lies on top. What is typed reaches the program by a queue of the kernel and a change of size does not, so
+/// that an escape may still be on its way when the new size is drawn, and would make another key of the next one: a
+/// second escape comes between.
+fn close(terminal: &mut Terminal, width: &mut u16) {
+    for _ in 0..2 {
+        terminal.types("\u{1b}");
+        settle(terminal, width, "Esc");
+    }
+}
+
+/// Leaves, even where an escape was on its way.
+fn leave(terminal: &mut Terminal) {
+    terminal.types("qq");
+}
+
 fn nothing_hostile(terminal: &Terminal) {
     for c in terminal.text().chars() {
         let is_bidi = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -138,8 +153,7 @@ fn every_key_and_the_mouse_leave_a_whole_screen_whatever_processes_are_called() 
             nothing_hostile(&terminal);
         }
         // Takes away what it may have opened.
-        terminal.types("\u{1b}");
-        settle(&terminal, &mut width, "Esc");
+        close(&mut terminal, &mut width);
     }
     // Press, release, twice, wheel and drag, on every line.
     for line in 1..=40 {
@@ -156,11 +170,10 @@ fn every_key_and_the_mouse_leave_a_whole_screen_whatever_processes_are_called() 
             terminal.types(&format!("\u{1b}[<{button};{x};{line}{end}"));
         }
         settle(&terminal, &mut width, &format!("the mouse on line {line}"));
-        terminal.types("\u{1b}");
-        settle(&terminal, &mut width, "Esc");
+        close(&mut terminal, &mut width);
     }
     nothing_hostile(&terminal);
-    terminal.types("q");
+    leave(&mut terminal);
     assert_eq!(terminal.ends_and_gives_the_terminal_back().0, 0);
 }
 
@@ -186,11 +199,10 @@ fn a_burst_of_sizes_ends_in_the_last_one() {
             terminal.resize(size.0, size.1);
         }
         settle(&terminal, &mut width, "the others");
-        terminal.types("\u{1b}");
-        settle(&terminal, &mut width, "the others");
+        close(&mut terminal, &mut width);
     }
     nothing_hostile(&terminal);
-    terminal.types("q");
+    leave(&mut terminal);
     assert_eq!(terminal.ends_and_gives_the_terminal_back().0, 0);
 }
 
