@@ -124,6 +124,7 @@ impl App {
             Action::Unmark => return self.unmark(),
             Action::Changes => return self.toggle_changes(),
             Action::Help => self.toggle(Overlay::Help),
+            Action::Provenance => self.toggle(Overlay::Provenance),
             Action::Notices => self.toggle(Overlay::Notices),
             Action::SortMenu => {
                 self.toggle(Overlay::Sort);

@@ -357,7 +357,7 @@ fn compare_words(a: &str, b: &str) -> Ordering {
 }
 
 /// One ring for both directions of video stands in where the direction is not told apart.
-fn one_of<'a>(
+pub(crate) fn one_of<'a>(
     direction: &'a Reading<ChargedPercent>,
     both: &'a Reading<ChargedPercent>,
 ) -> &'a Reading<ChargedPercent> {

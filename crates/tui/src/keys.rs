@@ -45,6 +45,8 @@ pub(crate) enum Action {
     Device(u32),
     /// Rows of all devices.
     AllDevices,
+    /// Where each cell of the selected row comes from.
+    Provenance,
     /// All notices.
     Notices,
     /// Help.
@@ -269,6 +271,12 @@ pub(crate) const BINDINGS: &[Binding] = &[
         Action::AllDevices,
         "A",
         "processes of all GPUs, one row a GPU; again: of one",
+    ),
+    bind(
+        &[plain('p')],
+        Action::Provenance,
+        "p",
+        "where each cell of the row comes from, how long ago, or why it is n/a",
     ),
     bind(
         &[plain('n')],

@@ -2,6 +2,7 @@
 //! the snapshots.
 
 mod help;
+mod provenance;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
@@ -126,6 +127,10 @@ fn title(view: View<'_>, overlay: Overlay) -> String {
             || "Inspector".to_owned(),
             |row| format!("Inspector {}", dossier::title(row, view.look())),
         ),
+        Overlay::Provenance => view.selected().map_or_else(
+            || "Provenance".to_owned(),
+            |row| format!("Provenance of {}", dossier::title(row, view.look())),
+        ),
         Overlay::Notices => "Notices".to_owned(),
         Overlay::Sort => "Sort by: Enter chooses, Enter again turns round".to_owned(),
     }
@@ -140,6 +145,13 @@ fn lines(view: View<'_>, overlay: Overlay, width: u16) -> Vec<Line<'static>> {
             || dossier::device_lines(view, cells),
             |row| dossier::lines(view, row, cells),
         ),
+        Overlay::Provenance => {
+            let found = view.selected().map_or_else(
+                || vec![provenance::nothing(look)],
+                |row| provenance::paragraphs(view, row),
+            );
+            prose::wrap(&found, cells)
+        }
         Overlay::Notices => prose::wrap(&notices(view), cells),
         Overlay::Sort => sortable(view)
             .map(|column| {

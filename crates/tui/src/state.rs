@@ -81,6 +81,8 @@ pub(crate) enum Overlay {
     Help,
     /// The inspector, full screen.
     Inspector,
+    /// Where each cell of the selected row comes from.
+    Provenance,
     /// All notices.
     Notices,
     /// Choice of the column to sort by.

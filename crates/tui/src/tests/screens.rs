@@ -74,6 +74,7 @@ fn overlays() {
         ("help", "?"),
         ("inspector", "Enter"),
         ("notices", "n"),
+        ("provenance", "p"),
         ("sort", "s j"),
         ("no_inspector", "i"),
     ] {

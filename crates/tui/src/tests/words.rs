@@ -320,3 +320,38 @@ fn the_age_of_a_resting_device_is_no_fault_and_stands_on_the_smallest_screen() {
         }
     }
 }
+
+#[test]
+fn of_every_cell_without_a_value_the_provenance_has_the_reason_and_of_every_other_its_class() {
+    for (name, snapshot) in model::sample::all() {
+        let mut app = app(snapshot, (200, 60));
+        press(&mut app, "A");
+        for row in 0..app.state.rows.len() {
+            press(&mut app, "p");
+            let shown = text(&draw(&app));
+            let cell = |title: &str| {
+                let mut lines = shown.lines().map(str::trim_start);
+                lines
+                    .find(|line| line.starts_with(&format!("{title} ")))
+                    .map(str::to_owned)
+            };
+            for title in ["VRAM", "SPILL", "PAGED", "GPU%", "3D", "NAME", "USER"] {
+                let Some(line) = cell(title) else {
+                    continue;
+                };
+                let value = line[title.len()..].trim_start();
+                let is_missing =
+                    value.starts_with("n/a") || value.starts_with('…') || value.starts_with('(');
+                let has_class = ["measured", "inferred", "estimated"]
+                    .iter()
+                    .any(|it| line.contains(it));
+                assert!(
+                    is_missing == line.contains("] asked ") || has_class,
+                    "{name} {row}: {line}"
+                );
+                assert!(is_missing || has_class, "{name} {row}: {line}");
+            }
+            press(&mut app, "p j");
+        }
+    }
+}
