@@ -146,6 +146,14 @@ impl App {
             Action::SortRight => self.sort_beside(true),
             Action::ColumnsLeft => self.state.passed = self.state.passed.saturating_sub(1),
             Action::ColumnsRight => return self.columns_right(),
+            Action::Devices => {
+                self.toggle(Overlay::Devices);
+                let shown = self.view().device().map(|device| device.index);
+                let devices = self.snapshot.iter().flat_map(|it| &it.devices);
+                let line = devices.map(|it| it.index).position(|it| Some(it) == shown);
+                // tidy: the first line of the list
+                self.state.overlay_line = line.unwrap_or(0);
+            }
             Action::NextDevice => return self.turn_device(true),
             Action::PreviousDevice => return self.turn_device(false),
             Action::Device(index) => return self.show_device(index),
@@ -173,6 +181,15 @@ impl App {
                     self.sort_by(column);
                 }
                 self.state.overlay = None;
+            }
+            Some(Overlay::Devices) => {
+                self.state.overlay = None;
+                let line = self.state.overlay_line;
+                let devices = self.snapshot.as_ref().map(|it| &it.devices);
+                let chosen = devices.and_then(|devices| devices.get(line));
+                if let Some(index) = chosen.map(|device| device.index) {
+                    return self.show_device(index);
+                }
             }
             Some(_) => self.state.overlay = None,
             None if self.view().has_no_device() => {

@@ -37,6 +37,8 @@ pub(crate) enum Action {
     ColumnsRight,
     /// Turn the order round.
     Reverse,
+    /// All devices, to choose from.
+    Devices,
     /// The next device.
     NextDevice,
     /// The device before.
@@ -254,11 +256,12 @@ pub(crate) const BINDINGS: &[Binding] = &[
         "turn the order round; n/a stays last",
     ),
     bind(
-        &[plain('D'), key(KeyCode::Tab)],
-        Action::NextDevice,
-        "D Tab",
-        "next GPU",
+        &[plain('D')],
+        Action::Devices,
+        "D",
+        "the list of GPUs, to choose one",
     ),
+    bind(&[key(KeyCode::Tab)], Action::NextDevice, "Tab", "next GPU"),
     bind(
         &[key(KeyCode::BackTab)],
         Action::PreviousDevice,

@@ -1,6 +1,7 @@
 //! What lies over the panels: help, the whole inspector, all notices, the sort menu. It never stops
 //! the snapshots.
 
+mod devices;
 mod help;
 mod provenance;
 
@@ -35,7 +36,9 @@ pub(crate) fn draw(view: View<'_>, screen: Rect, buffer: &mut Buffer) {
     let lines = lines(view, overlay, area.width);
     let page = usize::from(area.height.saturating_sub(1));
     let first = match overlay {
-        Overlay::Sort => first_row(0, view.state.overlay_line, page, lines.len()),
+        Overlay::Sort | Overlay::Devices => {
+            first_row(0, view.state.overlay_line, page, lines.len())
+        }
         _ => view
             .state
             .overlay_line
@@ -59,7 +62,7 @@ pub(crate) fn draw(view: View<'_>, screen: Rect, buffer: &mut Buffer) {
         area.height.saturating_sub(1),
     );
     prose::draw(buffer, look, body, &lines, first);
-    if overlay == Overlay::Sort
+    if matches!(overlay, Overlay::Sort | Overlay::Devices)
         && let Some(line) = view.state.overlay_line.checked_sub(first)
     {
         let line = model::units::saturating_u16(line);
@@ -98,6 +101,10 @@ pub(crate) fn last_line(view: View<'_>) -> usize {
     match view.state.overlay {
         None => 0,
         Some(Overlay::Sort) => sortable(view).count().saturating_sub(1),
+        Some(Overlay::Devices) => {
+            let devices = view.snapshot.map_or(0, |it| it.devices.len());
+            devices.saturating_sub(1)
+        }
         Some(overlay) => {
             let area = of_size(view.state.size);
             let lines = lines(view, overlay, area.width).len();
@@ -131,6 +138,7 @@ fn title(view: View<'_>, overlay: Overlay) -> String {
             || "Provenance".to_owned(),
             |row| format!("Provenance of {}", dossier::title(row, view.look())),
         ),
+        Overlay::Devices => "GPUs: Enter shows one".to_owned(),
         Overlay::Notices => "Notices".to_owned(),
         Overlay::Sort => "Sort by: Enter chooses, Enter again turns round".to_owned(),
     }
@@ -152,6 +160,7 @@ fn lines(view: View<'_>, overlay: Overlay, width: u16) -> Vec<Line<'static>> {
             );
             prose::wrap(&found, cells)
         }
+        Overlay::Devices => devices::lines(view),
         Overlay::Notices => prose::wrap(&notices(view), cells),
         Overlay::Sort => sortable(view)
             .map(|column| {

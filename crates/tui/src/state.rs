@@ -81,6 +81,8 @@ pub(crate) enum Overlay {
     Help,
     /// The inspector, full screen.
     Inspector,
+    /// Choice of the device that is shown.
+    Devices,
     /// Where each cell of the selected row comes from.
     Provenance,
     /// All notices.

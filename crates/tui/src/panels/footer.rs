@@ -26,7 +26,7 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 /// More keys where there are several devices.
-const SEVERAL: &[(&str, &str)] = &[("D", "Next GPU"), ("A", "All")];
+const SEVERAL: &[(&str, &str)] = &[("D", "GPUs"), ("A", "All")];
 
 /// The keys where there is none.
 const NONE: &[(&str, &str)] = &[("F1", "Help"), ("q", "Quit"), ("n", "Notices")];

@@ -134,9 +134,9 @@ fn devices_are_chosen_by_number_and_in_turn() {
         ("", 0, false),
         ("3", 3, false),
         ("9", 0, false),
-        ("D", 1, false),
+        ("Tab", 1, false),
         ("Tab Tab", 2, false),
-        ("7 D", 0, false),
+        ("7 Tab", 0, false),
         ("A", 0, true),
         ("2 A A", 2, false),
     ] {
@@ -364,4 +364,18 @@ fn every_column_can_be_reached_sideways_while_number_and_name_stay() {
             assert_eq!(shown_columns(app.view()), first, "{name} {width}");
         }
     }
+}
+
+#[test]
+fn the_list_of_devices_begins_at_the_one_that_is_shown_and_shows_another() {
+    let mut app = app(model::sample::servers(), (140, 45));
+    press(&mut app, "2 D");
+    let shown = super::text(&super::draw(&app));
+    let line = shown.lines().find(|line| line.starts_with('▸')).unwrap();
+    assert!(line.contains(" 2 ") && line.contains("shown"), "{line}");
+    press(&mut app, "j j Enter");
+    assert_eq!(app.view().device().map(|device| device.index), Some(4));
+    assert!(app.state.overlay.is_none());
+    press(&mut app, "D End Esc");
+    assert_eq!(app.view().device().map(|device| device.index), Some(4));
 }

@@ -75,6 +75,7 @@ fn overlays() {
         ("inspector", "Enter"),
         ("notices", "n"),
         ("provenance", "p"),
+        ("devices", "D"),
         ("sort", "s j"),
         ("no_inspector", "i"),
     ] {
