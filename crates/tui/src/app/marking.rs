@@ -11,7 +11,7 @@ impl App {
         };
         self.state.mark = Some(Mark::of(snapshot.clone()));
         self.state.answer = Some(
-            "marked: of a model server, send it one request before you compare (M takes it away)"
+            "marked; M takes it away. A model server: send it one request before you compare"
                 .to_owned(),
         );
         self.list();
