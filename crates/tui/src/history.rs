@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::{Device, DeviceKey, Snapshot, Stamp};
 
-/// Points that are kept of each metric.
+/// Points that are kept of each metric: an hour at one a second, 115 KB a device.
 const CAPACITY: usize = 3600;
 
 /// A metric with a chart.
@@ -20,11 +20,28 @@ pub(crate) enum Metric {
     Temperature,
     /// Power, watts.
     Power,
+    /// Core clock, MHz.
+    Clock,
+    /// Share of time in which the memory was busy, percent.
+    MemoryActivity,
+    /// Load of the encoder, percent.
+    Encoder,
+    /// Load of the decoder, percent.
+    Decoder,
 }
 
 impl Metric {
     /// All, in display order.
-    pub(crate) const ALL: [Self; 4] = [Self::Gpu, Self::Memory, Self::Temperature, Self::Power];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Gpu,
+        Self::Memory,
+        Self::Temperature,
+        Self::Power,
+        Self::Clock,
+        Self::MemoryActivity,
+        Self::Encoder,
+        Self::Decoder,
+    ];
 
     /// Short name.
     pub(crate) const fn label(self) -> &'static str {
@@ -33,6 +50,10 @@ impl Metric {
             Self::Memory => "VRAM",
             Self::Temperature => "TEMP",
             Self::Power => "PWR",
+            Self::Clock => "CLK",
+            Self::MemoryActivity => "MEM ACT",
+            Self::Encoder => "ENC",
+            Self::Decoder => "DEC",
         }
     }
 
@@ -46,14 +67,24 @@ impl Metric {
             }
             Self::Temperature => device.temperature.value()?.0,
             Self::Power => device.power.value()?.0,
+            Self::Clock => f64::from(device.core_clock.value()?.0),
+            Self::MemoryActivity => device.memory_activity.value()?.0,
+            Self::Encoder => device.encoder.value()?.0,
+            Self::Decoder => device.decoder.value()?.0,
         };
         value.is_finite().then_some(value)
     }
 
-    /// The top of its axis.
-    pub(crate) fn top(self, device: &Device) -> f64 {
+    /// The top of its axis; of a clock the largest that was seen, in hundreds.
+    pub(crate) fn top(self, device: &Device, seen: impl Iterator<Item = f32>) -> f64 {
         match self {
-            Self::Gpu | Self::Memory => 100.0,
+            Self::Gpu | Self::Memory | Self::MemoryActivity | Self::Encoder | Self::Decoder => {
+                100.0
+            }
+            Self::Clock => {
+                let largest = seen.filter(|it| it.is_finite()).fold(0.0_f32, f32::max);
+                ((f64::from(largest) / 100.0).ceil() * 100.0).max(1000.0)
+            }
             Self::Temperature => 110.0,
             Self::Power => device
                 .power_limit
@@ -87,6 +118,13 @@ fn newest(snapshot: &Snapshot) -> Option<Stamp> {
             device.memory.used.known().map(|reading| reading.from.at),
             device.temperature.known().map(|reading| reading.from.at),
             device.power.known().map(|reading| reading.from.at),
+            device.core_clock.known().map(|reading| reading.from.at),
+            device
+                .memory_activity
+                .known()
+                .map(|reading| reading.from.at),
+            device.encoder.known().map(|reading| reading.from.at),
+            device.decoder.known().map(|reading| reading.from.at),
         ]
     });
     stamps.flatten().max()
@@ -180,6 +218,10 @@ pub(crate) fn answer_again(snapshot: &mut Snapshot, later_ns: u64) {
         later(&mut device.memory.used, later_ns);
         later(&mut device.temperature, later_ns);
         later(&mut device.power, later_ns);
+        later(&mut device.core_clock, later_ns);
+        later(&mut device.memory_activity, later_ns);
+        later(&mut device.encoder, later_ns);
+        later(&mut device.decoder, later_ns);
     }
 }
 
