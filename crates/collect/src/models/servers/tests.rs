@@ -69,6 +69,12 @@ fn a_server_is_recognised_by_its_words_and_a_stranger_is_none() {
             "text-generation-launcher|--model-id|x",
             Some("text-generation-inference"),
         ),
+        (
+            "python3|/opt/bin/text-generation-server|serve|x",
+            Some("text-generation-inference"),
+        ),
+        ("text-generation-webui|--listen", None),
+        ("python3|/opt/text-generation-webui|--api", None),
         ("python3|koboldcpp.py|--model|/m.gguf", Some("koboldcpp")),
         ("/x/koboldcpp-linux-x64|/m.gguf", Some("koboldcpp")),
         ("/usr/bin/local-ai|run", Some("LocalAI")),

@@ -6,7 +6,7 @@ use raw::Endpoint;
 
 use super::super::claim::{About, Claim, Named};
 use super::fields::set;
-use super::spec::{Asking, MODELS_EVERY_MS, Spec, Subject, Wish, Word};
+use super::spec::{Asking, MODELS_EVERY_MS, Spec, Subject, Wish, Word, without_ending};
 use super::talk::Answers;
 
 pub(super) const SPEC: Spec = Spec {
@@ -24,10 +24,16 @@ pub(super) const SPEC: Spec = Spec {
     read,
 };
 
+/// Its programs. Others begin as they do, such as text-generation-webui.
+const PROGRAMS: [&str; 3] = [
+    "text-generation-launcher",
+    "text-generation-router",
+    "text-generation-server",
+];
+
 fn is_its(subject: &Subject<'_>) -> bool {
-    subject
-        .leading()
-        .any(|name| name.starts_with("text-generation-"))
+    let mut names = subject.leading();
+    names.any(|name| PROGRAMS.contains(&without_ending(&name)))
 }
 
 fn read(answers: &Answers<'_>, _: &Asking<'_>, word: &mut Word<'_>) {
