@@ -40,6 +40,11 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The device with this number.
+    pub fn device(&self, index: u32) -> Option<&Device> {
+        self.devices.iter().find(|device| device.index == index)
+    }
+
     /// The devices that the selection shows.
     pub fn selected_devices(&self) -> impl Iterator<Item = &Device> {
         self.devices

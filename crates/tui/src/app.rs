@@ -17,7 +17,7 @@ use ratatui::layout::Size;
 use crate::keys::{self, Action};
 use crate::overlay;
 use crate::prompt::Purpose;
-use crate::session::{Exit, Message, Session};
+use crate::session::{Exit, Message, Options, Session};
 use crate::state::{Overlay, State};
 use crate::view::View;
 
@@ -45,6 +45,15 @@ pub(crate) struct App {
 }
 
 impl App {
+    /// Nothing is shown yet.
+    pub(crate) fn new(options: Options, size: Size) -> Self {
+        Self {
+            state: State::new(options, size),
+            snapshot: None,
+            held: None,
+        }
+    }
+
     /// What panels look at.
     pub(crate) fn view(&self) -> View<'_> {
         View {
@@ -99,6 +108,9 @@ impl App {
             self.begin_with_device(&snapshot);
         }
         self.follow_device(&snapshot);
+        if let Some(mark) = &mut self.state.mark {
+            mark.compare(&snapshot);
+        }
         self.snapshot = Some(snapshot);
         self.list();
     }
@@ -146,14 +158,7 @@ impl App {
             Action::SortRight => self.sort_beside(true),
             Action::ColumnsLeft => self.state.passed = self.state.passed.saturating_sub(1),
             Action::ColumnsRight => return self.columns_right(),
-            Action::Devices => {
-                self.toggle(Overlay::Devices);
-                let shown = self.view().device().map(|device| device.index);
-                let devices = self.snapshot.iter().flat_map(|it| &it.devices);
-                let line = devices.map(|it| it.index).position(|it| Some(it) == shown);
-                // tidy: the first line of the list
-                self.state.overlay_line = line.unwrap_or(0);
-            }
+            Action::Devices => self.list_devices(),
             Action::NextDevice => return self.turn_device(true),
             Action::PreviousDevice => return self.turn_device(false),
             Action::Device(index) => return self.show_device(index),
@@ -184,12 +189,7 @@ impl App {
             }
             Some(Overlay::Devices) => {
                 self.state.overlay = None;
-                let line = self.state.overlay_line;
-                let devices = self.snapshot.as_ref().map(|it| &it.devices);
-                let chosen = devices.and_then(|devices| devices.get(line));
-                if let Some(index) = chosen.map(|device| device.index) {
-                    return self.show_device(index);
-                }
+                self.show_device_at(self.state.overlay_line);
             }
             Some(_) => self.state.overlay = None,
             None if self.view().has_no_device() => {

@@ -12,7 +12,7 @@ use model::{
 
 pub(crate) use output::filter::Row;
 
-use output::compare::change::Change;
+use output::compare::change::{Change, RowChange};
 
 use crate::figure::{self, Figure};
 use crate::theme::Look;
@@ -99,20 +99,7 @@ impl Column {
 
     /// Whether the first click sorts it downwards: quantities do, names do not.
     pub(crate) const fn prefers_descending(self) -> bool {
-        matches!(
-            self,
-            Self::Vram
-                | Self::VramChange
-                | Self::Spill
-                | Self::SpillChange
-                | Self::Paged
-                | Self::Load
-                | Self::Graphics
-                | Self::Compute
-                | Self::Copy
-                | Self::Encode
-                | Self::Decode
-        )
+        self.is_of_the_moment() || self.is_change()
     }
 
     /// Whether it shows what a process holds or does on a device now.
@@ -199,7 +186,7 @@ impl Column {
     pub(crate) fn cell(self, row: Row<'_>, cells: u16, look: Look) -> Figure {
         let process = row.process;
         // What was measured at the time of the mark is not what is.
-        let was = matches!(row.change, Some(change) if change.vram == Change::Gone);
+        let was = row.change.is_some_and(RowChange::is_gone);
         match self {
             _ if was && self.is_of_the_moment() => Figure::none(),
             Self::Device => row.charge.map_or_else(Figure::none, |charge| {

@@ -12,9 +12,9 @@ use crate::theme::Look;
 
 /// The reasons of a process's missing values on the row's device.
 pub(crate) fn of_row(snapshot: &Snapshot, row: Row<'_>, look: Look, out: &mut Vec<Paragraph>) {
-    let index = row.charge.map(|charge| charge.device_index);
-    let mut devices = snapshot.devices.iter();
-    let device = devices.find(|device| Some(device.index) == index);
+    let device = row
+        .charge
+        .and_then(|charge| snapshot.device(charge.device_index));
     explain(snapshot, device, groups(row), look, out);
 }
 

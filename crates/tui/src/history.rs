@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use model::{Device, DeviceKey, Snapshot, Stamp};
+use model::{Device, DeviceKey, Measured, Percent, Reading, Snapshot, Stamp};
 
 /// Points that are kept of each metric: an hour at one a second, 115 KB a device.
 const CAPACITY: usize = 3600;
@@ -59,20 +59,33 @@ impl Metric {
 
     /// Its reading now, in the chart's unit.
     pub(crate) fn of(self, device: &Device) -> Option<f64> {
-        let value = match self {
-            Self::Gpu => device.gpu.value()?.0,
-            Self::Memory => {
-                let used = *device.memory.used.value()?;
-                used.percent_of(*device.memory.total.value()?)?.0
-            }
-            Self::Temperature => device.temperature.value()?.0,
-            Self::Power => device.power.value()?.0,
-            Self::Clock => f64::from(device.core_clock.value()?.0),
-            Self::MemoryActivity => device.memory_activity.value()?.0,
-            Self::Encoder => device.encoder.value()?.0,
-            Self::Decoder => device.decoder.value()?.0,
-        };
-        value.is_finite().then_some(value)
+        let (value, _) = self.reading(device)?;
+        value.filter(|value| value.is_finite())
+    }
+
+    /// What was read, in the chart's unit, and when. Of a share of what is not known there is the moment alone.
+    fn reading(self, device: &Device) -> Option<(Option<f64>, Stamp)> {
+        fn told<T>(
+            reading: &Reading<Measured<T>>,
+            value: impl FnOnce(&T) -> Option<f64>,
+        ) -> Option<(Option<f64>, Stamp)> {
+            let known = reading.known()?;
+            Some((value(&known.value), known.from.at))
+        }
+        let share = |reading| told(reading, |share: &Percent| Some(share.0));
+        match self {
+            Self::Gpu => share(&device.gpu),
+            Self::Memory => told(&device.memory.used, |used| {
+                let total = *device.memory.total.value()?;
+                Some(used.percent_of(total)?.0)
+            }),
+            Self::Temperature => told(&device.temperature, |heat| Some(heat.0)),
+            Self::Power => told(&device.power, |power| Some(power.0)),
+            Self::Clock => told(&device.core_clock, |clock| Some(f64::from(clock.0))),
+            Self::MemoryActivity => share(&device.memory_activity),
+            Self::Encoder => share(&device.encoder),
+            Self::Decoder => share(&device.decoder),
+        }
     }
 
     /// The top of its axis; of a clock the largest that was seen, in hundreds.
@@ -112,22 +125,11 @@ pub(crate) struct History {
 
 /// When the newest of the readings that are drawn was made.
 fn newest(snapshot: &Snapshot) -> Option<Stamp> {
-    let stamps = snapshot.devices.iter().flat_map(|device| {
-        [
-            device.gpu.known().map(|reading| reading.from.at),
-            device.memory.used.known().map(|reading| reading.from.at),
-            device.temperature.known().map(|reading| reading.from.at),
-            device.power.known().map(|reading| reading.from.at),
-            device.core_clock.known().map(|reading| reading.from.at),
-            device
-                .memory_activity
-                .known()
-                .map(|reading| reading.from.at),
-            device.encoder.known().map(|reading| reading.from.at),
-            device.decoder.known().map(|reading| reading.from.at),
-        ]
+    let readings = snapshot.devices.iter().flat_map(|device| {
+        let of = |metric: Metric| metric.reading(device);
+        Metric::ALL.into_iter().filter_map(of)
     });
-    stamps.flatten().max()
+    readings.map(|(_, at)| at).max()
 }
 
 impl History {
@@ -207,7 +209,6 @@ fn add(series: &mut VecDeque<f32>, value: Option<f64>) {
 /// Moves the stamps of the drawn readings on, as if the devices had answered again.
 #[cfg(test)]
 pub(crate) fn answer_again(snapshot: &mut Snapshot, later_ns: u64) {
-    use model::{Measured, Reading};
     fn later<T>(reading: &mut Reading<Measured<T>>, later_ns: u64) {
         if let Reading::Known(measured) = reading {
             measured.from.at.mono_ns += later_ns;

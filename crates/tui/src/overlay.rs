@@ -35,14 +35,11 @@ pub(crate) fn draw(view: View<'_>, screen: Rect, buffer: &mut Buffer) {
     }
     let lines = lines(view, overlay, area.width);
     let page = usize::from(area.height.saturating_sub(1));
-    let first = match overlay {
-        Overlay::Sort | Overlay::Devices => {
-            first_row(0, view.state.overlay_line, page, lines.len())
-        }
-        _ => view
-            .state
-            .overlay_line
-            .min(lines.len().saturating_sub(page)),
+    let line = view.state.overlay_line;
+    let first = if overlay.is_menu() {
+        first_row(0, line, page, lines.len())
+    } else {
+        line.min(lines.len().saturating_sub(page))
     };
     let place = format!(
         "{}-{} of {}",
@@ -62,7 +59,7 @@ pub(crate) fn draw(view: View<'_>, screen: Rect, buffer: &mut Buffer) {
         area.height.saturating_sub(1),
     );
     prose::draw(buffer, look, body, &lines, first);
-    if matches!(overlay, Overlay::Sort | Overlay::Devices)
+    if overlay.is_menu()
         && let Some(line) = view.state.overlay_line.checked_sub(first)
     {
         let line = model::units::saturating_u16(line);
@@ -100,15 +97,11 @@ pub(crate) fn page(view: View<'_>) -> usize {
 pub(crate) fn last_line(view: View<'_>) -> usize {
     match view.state.overlay {
         None => 0,
-        Some(Overlay::Sort) => sortable(view).count().saturating_sub(1),
-        Some(Overlay::Devices) => {
-            let devices = view.snapshot.map_or(0, |it| it.devices.len());
-            devices.saturating_sub(1)
-        }
         Some(overlay) => {
             let area = of_size(view.state.size);
             let lines = lines(view, overlay, area.width).len();
-            lines.saturating_sub(page(view))
+            let kept = if overlay.is_menu() { 1 } else { page(view) };
+            lines.saturating_sub(kept)
         }
     }
 }
@@ -154,9 +147,10 @@ fn lines(view: View<'_>, overlay: Overlay, width: u16) -> Vec<Line<'static>> {
             |row| dossier::lines(view, row, cells),
         ),
         Overlay::Provenance => {
-            let found = view.selected().map_or_else(
-                || vec![provenance::nothing(look)],
-                |row| provenance::paragraphs(view, row),
+            let found = view.snapshot.zip(view.selected());
+            let found = found.map_or_else(
+                || vec![Paragraph::new("", look.plain(), 0).with("no row is selected", look.dim())],
+                |(snapshot, row)| provenance::paragraphs(snapshot, row, look),
             );
             prose::wrap(&found, cells)
         }

@@ -10,7 +10,6 @@ use ratatui::layout::Size;
 use crate::app::{App, Flow};
 use crate::screen;
 use crate::session::{Exit, Message, Options, Session};
-use crate::state::State;
 use crate::terminal::Guard;
 
 /// Messages taken in before the screen is drawn, so that a flood of keys costs one frame.
@@ -32,11 +31,7 @@ pub fn run(
 ) -> io::Result<Exit> {
     let mut guard = Guard::take(options.mouse)?;
     let size = guard.size().unwrap_or(Size::new(80, 24));
-    let mut app = App {
-        state: State::new(options, size),
-        snapshot: None,
-        held: None,
-    };
+    let mut app = App::new(options, size);
     draw(&mut guard, &app)?;
     let taken_in = read_input(sender)?;
     let mut clock = Clock::new(app.state.interval);

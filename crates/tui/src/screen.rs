@@ -1,7 +1,7 @@
 //! One frame: state and snapshot in, cells out. Nothing else changes.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Rect, Size};
 
 use crate::figure;
 use crate::overlay;
@@ -30,6 +30,15 @@ pub(crate) fn render(view: View<'_>, area: Rect, buffer: &mut Buffer) {
     if view.look().ascii {
         theme::to_ascii(buffer);
     }
+}
+
+/// The whole screen, by itself.
+pub(crate) fn drawn(view: View<'_>) -> Buffer {
+    let Size { width, height } = view.state.size;
+    let area = Rect::new(0, 0, width, height);
+    let mut buffer = Buffer::empty(area);
+    render(view, area, &mut buffer);
+    buffer
 }
 
 /// All that fits on a very small screen.

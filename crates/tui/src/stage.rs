@@ -6,13 +6,12 @@ use std::sync::Arc;
 use model::Snapshot;
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Rect, Size};
+use ratatui::layout::Size;
 
 use crate::app::App;
 use crate::canvas::Canvas;
 use crate::screen;
 use crate::session::{Message, Options};
-use crate::state::State;
 
 /// A screen of a fixed size in memory.
 pub struct Stage {
@@ -24,11 +23,7 @@ impl Stage {
     /// Nothing is shown yet.
     pub fn new(options: Options, (width, height): (u16, u16)) -> Self {
         let mut stage = Self {
-            app: App {
-                state: State::new(options, Size::new(width, height)),
-                snapshot: None,
-                held: None,
-            },
+            app: App::new(options, Size::new(width, height)),
             canvas: Canvas::default(),
         };
         stage.canvas.resize(Size::new(width, height));
@@ -50,10 +45,6 @@ impl Stage {
 
     /// What is shown, without a terminal.
     pub(crate) fn buffer(&self) -> Buffer {
-        let Size { width, height } = self.app.state.size;
-        let area = Rect::new(0, 0, width, height);
-        let mut buffer = Buffer::empty(area);
-        screen::render(self.app.view(), area, &mut buffer);
-        buffer
+        screen::drawn(self.app.view())
     }
 }

@@ -65,12 +65,18 @@ pub(crate) struct Mark {
 }
 
 impl Mark {
+    /// The moment that is shown.
     pub(crate) fn of(snapshot: Arc<Snapshot>) -> Self {
         Self {
+            changes: Changes::between(&snapshot, &snapshot),
             snapshot,
-            changes: Changes::default(),
             is_shown: true,
         }
+    }
+
+    /// Compares with the snapshot that is shown from now on.
+    pub(crate) fn compare(&mut self, shown: &Snapshot) {
+        self.changes = Changes::between(&self.snapshot, shown);
     }
 }
 
@@ -89,6 +95,13 @@ pub(crate) enum Overlay {
     Notices,
     /// Choice of the column to sort by.
     Sort,
+}
+
+impl Overlay {
+    /// Whether it is a list of which one line is marked, to be chosen.
+    pub(crate) const fn is_menu(self) -> bool {
+        matches!(self, Self::Sort | Self::Devices)
+    }
 }
 
 /// Everything but the snapshot.
@@ -199,9 +212,6 @@ impl State {
     /// its place is selected.
     pub(crate) fn list(&mut self, snapshot: Option<&Snapshot>) {
         self.rows.clear();
-        if let (Some(mark), Some(snapshot)) = (&mut self.mark, snapshot) {
-            mark.changes = Changes::between(&mark.snapshot, snapshot);
-        }
         let view = View {
             state: self,
             snapshot,

@@ -38,7 +38,7 @@ impl<'a> View<'a> {
     /// The device that is shown: the one chosen, else the one asked for, else the first.
     pub(crate) fn device(self) -> Option<&'a Device> {
         let snapshot = self.snapshot?;
-        let find = |index| snapshot.devices.iter().find(|it| it.index == index);
+        let find = |index| snapshot.device(index);
         self.state
             .device
             .and_then(find)

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{Charge, Charged, ChargedBytes, Device, Gap, PidSpace, Process, Reading, Snapshot};
+use model::{Charge, Charged, ChargedBytes, Gap, PidSpace, Process, Reading, Snapshot};
 
 use super::pairing::{Identity, pair};
 
@@ -47,6 +47,11 @@ pub struct RowChange {
 }
 
 impl RowChange {
+    /// Whether the row is of the earlier moment alone.
+    pub const fn is_gone(self) -> bool {
+        matches!(self.vram, Change::Gone)
+    }
+
     /// The same for all sizes.
     pub const fn all(change: Change) -> Self {
         Self {
@@ -134,11 +139,8 @@ fn named<'a>(snapshot: &'a Snapshot, ports: &'a [Vec<u16>]) -> Vec<Identity<'a>>
 
 /// Whether two charges are of one device, whatever its number, and of one MIG instance.
 fn is_same_place((before, was): (&Snapshot, &Charge), (after, is): (&Snapshot, &Charge)) -> bool {
-    fn device(snapshot: &Snapshot, index: u32) -> Option<&Device> {
-        snapshot.devices.iter().find(|it| it.index == index)
-    }
-    let old = device(before, was.device_index);
-    let new = device(after, is.device_index);
+    let old = before.device(was.device_index);
+    let new = after.device(is.device_index);
     was.instance == is.instance && old.zip(new).is_some_and(|(old, new)| old.key == new.key)
 }
 

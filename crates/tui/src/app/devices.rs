@@ -3,6 +3,7 @@
 use model::{Device, Gap, PowerState, Selection, Snapshot};
 
 use super::{App, Flow};
+use crate::state::Overlay;
 
 impl App {
     /// Shows a device that is awake rather than one that sleeps, of which nothing can be told: on a laptop the sleeping
@@ -56,16 +57,34 @@ impl App {
         let Some(snapshot) = &self.snapshot else {
             return Flow::Idle;
         };
-        let shown = self.view().device().map(|device| device.index);
-        let devices = &snapshot.devices;
-        let at = devices.iter().position(|it| Some(it.index) == shown);
-        let count = devices.len();
-        let next = match at {
+        let count = snapshot.devices.len();
+        let next = match self.place_of_shown() {
             Some(at) if forward => (at + 1) % count.max(1),
             Some(at) => (at + count.saturating_sub(1)) % count.max(1),
             None => 0,
         };
-        let index = devices.get(next).map(|device| device.index);
+        self.show_device_at(next)
+    }
+
+    /// Opens the list of all devices, or closes it.
+    pub(super) fn list_devices(&mut self) {
+        self.toggle(Overlay::Devices);
+        // tidy: the first line of the list
+        self.state.overlay_line = self.place_of_shown().unwrap_or(0);
+    }
+
+    /// The place of the device that is shown among all.
+    fn place_of_shown(&self) -> Option<usize> {
+        let shown = self.view().device()?.index;
+        let mut devices = self.snapshot.iter().flat_map(|it| &it.devices);
+        devices.position(|it| it.index == shown)
+    }
+
+    /// Shows the device at this place among all.
+    pub(super) fn show_device_at(&mut self, place: usize) -> Flow {
+        let devices = self.snapshot.as_ref().map(|it| &it.devices);
+        let device = devices.and_then(|devices| devices.get(place));
+        let index = device.map(|device| device.index);
         index.map_or(Flow::Idle, |index| self.show_device(index))
     }
 

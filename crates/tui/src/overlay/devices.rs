@@ -42,27 +42,23 @@ fn line(device: &Device, is_shown: bool, look: Look) -> Line<'static> {
         Some(PowerState::Suspended) => "asleep",
         _ => mark,
     };
-    let sized = |figure: &Figure, width| span(&figure.text, width, true, figure, look);
+    let right = |figure: &Figure, width| span(&figure.text, width, true, figure, look);
     Line::from(vec![
         Span::styled(number, look.bold()),
         text(&device.name, NAME),
         Span::raw("  "),
-        sized_left(&address, 13, look),
-        sized(&used, 7),
+        span(&address.text, 13, false, &address, look),
+        right(&used, 7),
         Span::raw(" of"),
-        sized(&total, 7),
+        right(&total, 7),
         Span::styled("  GPU", look.label()),
-        sized(&load, 5),
+        right(&load, 5),
         Span::raw(" "),
-        sized(&heat, 6),
+        right(&heat, 6),
         Span::raw("  "),
         Span::styled(output::format::pad_end(state, 7), look.bold()),
         text(&device.driver, 16),
     ])
-}
-
-fn sized_left(figure: &Figure, width: usize, look: Look) -> Span<'static> {
-    span(&figure.text, width, false, figure, look)
 }
 
 fn span(text: &str, width: usize, right: bool, figure: &Figure, look: Look) -> Span<'static> {

@@ -1,12 +1,11 @@
 //! Where each cell of the selected row comes from: its class, who was asked for what, how long ago, or why there is no
 //! value.
 
-use model::{Charged, Estimated, Measured, Missing, Process, Provenance, Reading, Stamp};
+use model::{Charged, Estimated, Measured, Missing, Process, Provenance, Reading, Snapshot};
 
 use crate::columns::{Column, Row, one_of};
 use crate::prose::Paragraph;
 use crate::theme::{Class, Look};
-use crate::view::View;
 
 /// Cells of the column of headings.
 const INDENT: usize = 11;
@@ -78,59 +77,41 @@ fn of<C: Told>(reading: &Reading<C>) -> Origin {
 }
 
 /// A paragraph for each column of the row, whether it is on the screen or not.
-pub(super) fn paragraphs(view: View<'_>, row: Row<'_>) -> Vec<Paragraph> {
-    let look = view.look();
-    let now = view.snapshot.map(|snapshot| snapshot.at);
+pub(super) fn paragraphs(snapshot: &Snapshot, row: Row<'_>, look: Look) -> Vec<Paragraph> {
     let mut out = Vec::new();
     for column in Column::all() {
-        let Some(origins) = origins(column, row) else {
+        let Some(origin) = origin(column, row) else {
             continue;
         };
         let figure = column.cell(row, FIGURE, look);
         let mut it = Paragraph::new(column.title(), look.label(), INDENT);
         it.put(figure.text, look.class(figure.class));
-        for origin in origins {
-            it.put("  ", look.plain());
-            tell(view, row, &origin, now, &mut it);
-        }
+        it.put("  ", look.plain());
+        tell(snapshot, row, origin, look, &mut it);
         out.push(it);
     }
     out
 }
 
-fn tell(view: View<'_>, row: Row<'_>, origin: &Origin, now: Option<Stamp>, it: &mut Paragraph) {
-    let look = view.look();
-    let age = |from: &Provenance| {
-        now.map_or_else(String::new, |now| {
-            format!(", {} ago", output::format::age(now.ms_since(from.at)))
-        })
+fn tell(snapshot: &Snapshot, row: Row<'_>, origin: Origin, look: Look, it: &mut Paragraph) {
+    let asked = |from: &Provenance| {
+        let age = output::format::age(snapshot.at.ms_since(from.at));
+        format!("{} ({}, {age} ago)", from.source.id(), from.counter)
     };
     match origin {
         Origin::Known { class, how, from } => {
-            it.put(how.clone(), look.class(*class));
-            let asked = format!(" by {} ({}{})", from.source.id(), from.counter, age(from));
-            it.put(asked, look.dim());
+            it.put(how, look.class(class));
+            it.put(format!(" by {}", asked(&from)), look.dim());
         }
-        Origin::Evidence(text) => it.put(text.clone(), look.dim()),
-        Origin::Missing(missing) => {
-            let Missing { gap, from } = missing;
+        Origin::Evidence(text) => it.put(text, look.dim()),
+        Origin::Missing(Missing { gap, from }) => {
             it.put(gap.sentence(), look.plain());
-            let asked = format!(
-                " [{}] asked {} ({}{})",
-                gap.code(),
-                from.source.id(),
-                from.counter,
-                age(from)
-            );
-            it.put(asked, look.dim());
-            let index = row.charge.map(|charge| charge.device_index);
-            let device = view
-                .snapshot
-                .and_then(|snapshot| snapshot.devices.iter().find(|it| Some(it.index) == index));
-            let remedy = view
-                .snapshot
-                .and_then(|snapshot| snapshot.remedy(*gap, device, from.source));
-            if let Some(remedy) = remedy {
+            let asked = asked(&from);
+            it.put(format!(" [{}] asked {asked}", gap.code()), look.dim());
+            let device = row
+                .charge
+                .and_then(|charge| snapshot.device(charge.device_index));
+            if let Some(remedy) = snapshot.remedy(gap, device, from.source) {
                 it.put(format!(" → {remedy}"), look.plain());
             }
         }
@@ -138,10 +119,10 @@ fn tell(view: View<'_>, row: Row<'_>, origin: &Origin, now: Option<Stamp>, it: &
 }
 
 /// What the cell rests on; `None` of a column that is no reading.
-fn origins(column: Column, row: Row<'_>) -> Option<Vec<Origin>> {
+fn origin(column: Column, row: Row<'_>) -> Option<Origin> {
     let process = row.process;
     let charge = row.charge;
-    Some(vec![match column {
+    Some(match column {
         Column::Name => of(&process.name),
         Column::User => of(&process.user),
         Column::Container => of(&process.container),
@@ -162,11 +143,11 @@ fn origins(column: Column, row: Row<'_>) -> Option<Vec<Origin>> {
         | Column::Type
         | Column::VramChange
         | Column::SpillChange => return None,
-    }])
+    })
 }
 
 /// A model's name is as sure as its evidence, which the inspector lists; where there is none, why nobody looked.
-fn model(process: &Process) -> Option<Vec<Origin>> {
+fn model(process: &Process) -> Option<Origin> {
     match process.models.first() {
         Some(model) => {
             let list = model.evidence.iter();
@@ -174,13 +155,8 @@ fn model(process: &Process) -> Option<Vec<Origin>> {
                 list.map(|one| format!("{} {}", one.kind.id(), crate::figure::clean(&one.detail)));
             let list: Vec<String> = list.collect();
             let text = format!("{} by {} (i: all of it)", model.label.id(), list.join(", "));
-            Some(vec![Origin::Evidence(text)])
+            Some(Origin::Evidence(text))
         }
-        None => process.runtimes.gap().map(|_| vec![of(&process.runtimes)]),
+        None => process.runtimes.gap().map(|_| of(&process.runtimes)),
     }
-}
-
-/// What is said where no row is selected.
-pub(super) fn nothing(look: Look) -> Paragraph {
-    Paragraph::new("", look.plain(), 0).with("no row is selected", look.dim())
 }

@@ -31,7 +31,7 @@ impl Panel for Charts {
         let wanted = match size.height {
             0..30 => 1,
             30..50 => 4,
-            _ => 6 * model::units::saturating_u16(bands.max(1)),
+            _ => 6 * model::units::saturating_u16(bands),
         };
         Room::Flexible {
             wanted,
@@ -51,11 +51,7 @@ impl Panel for Charts {
         let cells = area.width.saturating_sub(2 + gap * (tiles - 1)) / tiles;
         let bands: Vec<&[Metric]> = metrics.chunks(usize::from(tiles)).collect();
         // A band has a line for its titles and one for its charts at least, or is one line.
-        let most = if area.height < 4 {
-            1
-        } else {
-            bands.len().max(1)
-        };
+        let most = if area.height < 4 { 1 } else { bands.len() };
         let lines = area.height / model::units::saturating_u16(most).max(1);
         for (band, metrics) in (0_u16..).zip(bands.into_iter().take(most)) {
             for (i, metric) in (0..tiles).zip(metrics) {

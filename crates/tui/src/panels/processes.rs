@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use model::{Device, Gap, ScanState, Vendor};
-use output::compare::change::{Change, RowChange};
+use output::compare::change::RowChange;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
@@ -283,7 +283,7 @@ fn draw_row(
     } else {
         strip.skip(1);
     }
-    let is_gone = row.change == Some(RowChange::all(Change::Gone));
+    let is_gone = row.change.is_some_and(RowChange::is_gone);
     for placed in &arrangement.placed {
         let Figure { mut text, class } = placed.column.cell(row, placed.cells, look);
         let has_marks = match placed.column {

@@ -13,12 +13,11 @@ use std::time::Duration;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use model::Snapshot;
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Rect, Size};
+use ratatui::layout::Size;
 
 use crate::app::{App, Flow};
 use crate::picture::text;
 use crate::session::{Message, Options, Session};
-use crate::state::State;
 use crate::theme::Theme;
 
 pub(crate) fn options(theme: Theme, ascii: bool) -> Options {
@@ -34,11 +33,7 @@ pub(crate) fn options(theme: Theme, ascii: bool) -> Options {
 }
 
 fn empty(options: &Options, size: (u16, u16)) -> App {
-    App {
-        state: State::new(options.clone(), Size::new(size.0, size.1)),
-        snapshot: None,
-        held: None,
-    }
+    App::new(options.clone(), Size::new(size.0, size.1))
 }
 
 fn app(snapshot: Snapshot, size: (u16, u16)) -> App {
@@ -77,9 +72,5 @@ fn press(app: &mut App, keys: &str) -> Flow {
 }
 
 fn draw(app: &App) -> Buffer {
-    let Size { width, height } = app.state.size;
-    let area = Rect::new(0, 0, width, height);
-    let mut buffer = Buffer::empty(area);
-    crate::screen::render(app.view(), area, &mut buffer);
-    buffer
+    crate::screen::drawn(app.view())
 }
