@@ -74,11 +74,15 @@ impl Drop for Tree {
 }
 
 impl Tree {
-    /// A machine that has these cards and no processes yet.
-    pub(super) fn new(name: &str, namespace: &str, cards: &[Card]) -> Result<Self> {
+    fn empty(name: &str) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("demo-{}-{name}", std::process::id()));
         fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-        let tree = Self { folder };
+        Ok(Self { folder })
+    }
+
+    /// A machine that has these cards and no processes yet.
+    pub(super) fn new(name: &str, namespace: &str, cards: &[Card]) -> Result<Self> {
+        let tree = Self::empty(name)?;
         tree.file("etc/passwd", USERS)?;
         tree.file("proc/uptime", &format!("{UPTIME}.44 3281144.21\n"))?;
         tree.file("proc/sys/kernel/osrelease", &format!("{KERNEL}\n"))?;
@@ -108,9 +112,7 @@ impl Tree {
 
     /// The machine of a file in `fixtures/drm`.
     pub(super) fn written_down(name: &str, file: &str) -> Result<Self> {
-        let folder = std::env::temp_dir().join(format!("demo-{}-{name}", std::process::id()));
-        fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-        let tree = Self { folder };
+        let tree = Self::empty(name)?;
         let source = crate::repository().join("fixtures/drm").join(file);
         let text =
             fs::read_to_string(&source).with_context(|| format!("reading {}", source.display()))?;

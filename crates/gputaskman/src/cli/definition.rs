@@ -4,6 +4,17 @@ use clap::CommandFactory as _;
 
 use super::Cli;
 
+/// What is collected, and how: nothing is where it has been recorded.
+const COLLECTING: &[&str] = &[
+    "interval",
+    "gpu_layers",
+    "no_probe",
+    "no_models",
+    "wake",
+    "adapters",
+    "root",
+];
+
 /// Options that a command has no use for: they are taken on either side of the command, and its help does not offer
 /// them.
 pub(super) const USELESS: &[(&str, &[&str])] = &[
@@ -11,30 +22,8 @@ pub(super) const USELESS: &[(&str, &[&str])] = &[
         "record",
         &["once", "ascii", "theme", "no_color", "no_mouse"],
     ),
-    (
-        "replay",
-        &[
-            "interval",
-            "gpu_layers",
-            "no_probe",
-            "no_models",
-            "wake",
-            "adapters",
-            "root",
-        ],
-    ),
-    (
-        "demo",
-        &[
-            "interval",
-            "gpu_layers",
-            "no_probe",
-            "no_models",
-            "wake",
-            "adapters",
-            "root",
-        ],
-    ),
+    ("replay", COLLECTING),
+    ("demo", COLLECTING),
     (
         "inspect",
         &[

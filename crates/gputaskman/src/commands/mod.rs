@@ -5,6 +5,7 @@ mod charset;
 mod demo;
 mod lines;
 mod live;
+mod new_file;
 mod record;
 mod replay;
 mod report;
@@ -57,13 +58,10 @@ fn refuse_contradictions(cli: &Cli) -> Result<(), Failure> {
             anyhow::anyhow!("record prints no report, so --once has no meaning here"),
             "--json prints each refresh while recording; gputaskman replay FILE --once reports on the last",
         )),
-        Command::Replay { .. } | Command::Demo => match cli.run.collecting_option() {
-            Some(option) => Err(Failure::usage(
-                anyhow::anyhow!("{option} has no effect on what has been recorded already"),
-                "a recording brings its own settings; --gpu, --once and --json work",
-            )),
-            None => Ok(()),
-        },
+        Command::Replay { .. } | Command::Demo => refuse_collecting(
+            &cli.run,
+            "a recording brings its own settings; --gpu, --once and --json work",
+        ),
         Command::Inspect(_) | Command::Fit(_) if cli.view.once => Err(Failure::usage(
             anyhow::anyhow!("inspect and fit print one answer, so --once has no meaning here"),
             "--json prints it in JSON",
@@ -81,7 +79,22 @@ fn refuse_contradictions(cli: &Cli) -> Result<(), Failure> {
             ),
             "gputaskman --once writes the report as text, --json as data",
         )),
+        Command::Screenshot(from) if from.demo || from.replay.is_some() => refuse_collecting(
+            &cli.run,
+            "without --replay and --demo it is this machine that is shown",
+        ),
         Command::Fit(_) | Command::Record(_) | Command::Screenshot(_) => Ok(()),
+    }
+}
+
+/// What has been recorded is not collected again.
+fn refuse_collecting(run: &Run, hint: &'static str) -> Result<(), Failure> {
+    match run.collecting_option() {
+        Some(option) => Err(Failure::usage(
+            anyhow::anyhow!("{option} has no effect on what has been recorded already"),
+            hint,
+        )),
+        None => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Records this machine's raw answers.
 
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use sources::LiveMachine;
 
 use super::lines::Lines;
 use super::selection::Check;
-use super::{machine, report, selection, synthetic};
+use super::{machine, new_file, report, selection, synthetic};
 use crate::cli::{self, Cli};
 use crate::failure::{DONE, Failure, INTERRUPTED, Outcome};
 use crate::refreshes::Refreshes;
@@ -49,13 +49,8 @@ pub(super) fn run(cli: &Cli, options: &cli::Record) -> Outcome {
             "name a file, e.g. -o machine.ndjson.gz",
         ));
     }
-    let sink = Sink::create(&options.output).map_err(|error| {
-        let hint = match error.kind() {
-            io::ErrorKind::AlreadyExists => "what exists is never overwritten: choose a new name",
-            _ => "the folder must exist and be writable",
-        };
-        Failure::failed(anyhow::Error::new(error).context(what())).with_hint(hint)
-    })?;
+    let file = new_file::create(&options.output, &what())?;
+    let sink = Sink::of(file, &options.output);
     let recorder = Recorder::new(sink, &manifest)
         .with_context(what)
         .map_err(Failure::failed)?;
@@ -179,23 +174,22 @@ fn take<M: Machine>(
 
 /// A capture file, compressed if its name says so.
 enum Sink {
-    Plain(BufWriter<std::fs::File>),
-    Gzip(Box<flate2::write::GzEncoder<BufWriter<std::fs::File>>>),
+    Plain(BufWriter<File>),
+    Gzip(Box<flate2::write::GzEncoder<BufWriter<File>>>),
 }
 
 impl Sink {
-    fn create(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    fn of(file: File, path: &Path) -> Self {
         let file = BufWriter::new(file);
         let compressed = path
             .extension()
             .is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
-        Ok(if compressed {
+        if compressed {
             let level = flate2::Compression::default();
             Self::Gzip(Box::new(flate2::write::GzEncoder::new(file, level)))
         } else {
             Self::Plain(file)
-        })
+        }
     }
 
     fn finish(self) -> io::Result<()> {

@@ -44,19 +44,26 @@ pub(super) fn load(file: &Path) -> Result<Capture, Failure> {
     })
 }
 
-/// Shows a capture as the command line asks. A screen starts over at the end if `again`.
-pub(super) fn show(cli: &Cli, mut capture: Capture, session: Session, again: bool) -> Outcome {
+/// The capture with the GPU that the command line asks for, if it holds any refresh.
+pub(super) fn as_asked(cli: &Cli, mut capture: Capture) -> Result<Arc<Capture>, Failure> {
     if capture.tick_count() == 0 {
-        return Err(Failure::failed(anyhow::anyhow!(
-            "the recording holds no refresh"
-        )));
+        return Err(holds_nothing());
     }
     match &cli.run.gpu {
         Some(Gpu::One(selector)) => capture.manifest.settings.gpu = Some(selector.clone()),
         Some(Gpu::All) => capture.manifest.settings.gpu = None,
         None => {}
     }
-    let capture = Arc::new(capture);
+    Ok(Arc::new(capture))
+}
+
+pub(super) fn holds_nothing() -> Failure {
+    Failure::failed(anyhow::anyhow!("the recording holds no refresh"))
+}
+
+/// Shows a capture as the command line asks. A screen starts over at the end if `again`.
+pub(super) fn show(cli: &Cli, capture: Capture, session: Session, again: bool) -> Outcome {
+    let capture = as_asked(cli, capture)?;
     if cli.view.json && !cli.view.once {
         return lines(&capture);
     }
@@ -112,5 +119,5 @@ fn last(capture: &Arc<Capture>) -> Result<Arc<Snapshot>, Failure> {
     sampling::replayed(capture)
         .last()
         .map(|(_, snapshot)| snapshot)
-        .ok_or_else(|| Failure::failed(anyhow::anyhow!("the recording holds no refresh")))
+        .ok_or_else(holds_nothing)
 }

@@ -52,7 +52,8 @@ pub(super) const fn code(snapshot: &Snapshot) -> u8 {
     }
 }
 
-fn take(cli: &Cli) -> Result<Arc<Snapshot>, Failure> {
+/// One complete snapshot of this machine.
+pub(super) fn take(cli: &Cli) -> Result<Arc<Snapshot>, Failure> {
     let mut machine = machine(&cli.run)?;
     let late = || printing::note("the NVIDIA driver is being initialised; waiting up to 20 s");
     sampling::once(&mut machine, late)

@@ -1,27 +1,26 @@
 //! Draws the screen as a picture.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use model::Snapshot;
 use raw::capture::Capture;
 use tui::{Options, Picture, Session};
 
-use super::{charset, demo, machine, replay, report, screen, selection, selector};
-use crate::cli::{Cli, Gpu, Screenshot};
+use super::{charset, demo, new_file, replay, report, screen, selection, selector};
+use crate::cli::{Cli, Screenshot};
 use crate::failure::{Failure, Outcome};
 use crate::{printing, sampling};
 
 pub(super) fn run(cli: &Cli, options: &Screenshot) -> Outcome {
     let (session, snapshots) = match &options.replay {
         Some(file) => {
-            let session = Session::Replay {
-                name: replay::name(file),
-            };
-            (session, recorded(cli, replay::load(file)?)?)
+            let name = replay::name(file);
+            let snapshots = recorded(cli, replay::load(file)?)?;
+            (Session::Replay { name }, snapshots)
         }
         None if options.demo => {
             let capture = demo::capture()?;
@@ -30,12 +29,12 @@ pub(super) fn run(cli: &Cli, options: &Screenshot) -> Outcome {
         }
         None => (Session::Live, live(cli)?),
     };
-    let Some(last) = snapshots.last() else {
-        return Err(Failure::failed(anyhow::anyhow!(
-            "the recording holds no refresh"
-        )));
+    let last = snapshots.last().ok_or_else(replay::holds_nothing)?;
+    let what = match &session {
+        Session::Replay { name } => format!("recording {name}"),
+        Session::Demo { .. } => "demonstration".to_owned(),
+        Session::Live => "live machine".to_owned(),
     };
-    selection::check(selector(&cli.run), last)?;
     let code = report::code(last);
     let interval = Duration::from_millis(last.sample_ms.max(1));
     let view = Options {
@@ -47,7 +46,7 @@ pub(super) fn run(cli: &Cli, options: &Screenshot) -> Outcome {
         interval,
         wake: None,
     };
-    let title = format!("gputaskman {}: {}", output::VERSION, what(options));
+    let title = format!("gputaskman {}: {what}", output::VERSION);
     let shown = snapshots.iter().map(|snapshot| {
         if options.with_private {
             Arc::clone(snapshot)
@@ -60,36 +59,21 @@ pub(super) fn run(cli: &Cli, options: &Screenshot) -> Outcome {
     Ok(code)
 }
 
-fn what(options: &Screenshot) -> String {
-    match &options.replay {
-        Some(file) => format!("recording {}", replay::name(file)),
-        None if options.demo => "demonstration".to_owned(),
-        None => "live machine".to_owned(),
-    }
-}
-
 /// Every refresh of a recording, so that the charts have what was before.
-fn recorded(cli: &Cli, mut capture: Capture) -> Result<Vec<Arc<Snapshot>>, Failure> {
-    if let Some(option) = cli.run.collecting_option() {
-        return Err(Failure::usage(
-            anyhow::anyhow!("{option} has no effect on what has been recorded already"),
-            "without --replay and --demo it is this machine that is shown",
-        ));
-    }
-    if let Some(Gpu::One(selector)) = &cli.run.gpu {
-        capture.manifest.settings.gpu = Some(selector.clone());
-    }
-    let capture = Arc::new(capture);
-    Ok(sampling::replayed(&capture)
+fn recorded(cli: &Cli, capture: Capture) -> Result<Vec<Arc<Snapshot>>, Failure> {
+    let capture = replay::as_asked(cli, capture)?;
+    let snapshots: Vec<_> = sampling::replayed(&capture)
         .map(|(_, snapshot)| snapshot)
-        .collect())
+        .collect();
+    if let Some(last) = snapshots.last() {
+        selection::check(capture.manifest.settings.gpu.as_ref(), last)?;
+    }
+    Ok(snapshots)
 }
 
 fn live(cli: &Cli) -> Result<Vec<Arc<Snapshot>>, Failure> {
-    let mut machine = machine(&cli.run)?;
-    let late = || printing::note("the NVIDIA driver is being initialised; waiting up to 20 s");
-    let snapshot = sampling::once(&mut machine, late)
-        .map_err(|_| Failure::failed(anyhow::anyhow!("the machine ended before it answered")))?;
+    let snapshot = report::take(cli)?;
+    selection::check(selector(&cli.run), &snapshot)?;
     Ok(vec![snapshot])
 }
 
@@ -98,17 +82,9 @@ fn write(path: &Path, picture: &str) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return printing::data(picture);
     }
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .and_then(|mut file| file.write_all(picture.as_bytes()));
-    written.map_err(|error| {
-        let hint = match error.kind() {
-            io::ErrorKind::AlreadyExists => "what exists is never overwritten: choose a new name",
-            _ => "the folder must exist and be writable",
-        };
-        let what = format!("cannot write the picture {}", path.display());
-        Failure::failed(anyhow::Error::new(error).context(what)).with_hint(hint)
-    })
+    let what = format!("cannot write the picture {}", path.display());
+    let mut file = new_file::create(path, &what)?;
+    file.write_all(picture.as_bytes())
+        .context(what)
+        .map_err(Failure::failed)
 }
